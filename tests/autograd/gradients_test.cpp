@@ -89,7 +89,7 @@ List list_in(const Attributes& attributes, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("every operator has a gradient, and cases here") {
+TEST_CASE("every differentiable operator has a gradient and, except for cast, test cases") {
   const std::vector<std::string> all = built_in();
   const std::set<std::string> names(all.begin(), all.end());
   for (const auto* cases : {&operator_cases(), &large_cases()}) {
@@ -110,7 +110,7 @@ TEST_CASE("every operator has a gradient, and cases here") {
   }
 }
 
-TEST_CASE("an operator's gradients are the slopes of its output") {
+TEST_CASE("gradients of operators match central differences in F64") {
   for (const OperatorCase& c : operator_cases()) {
     const std::vector<Tensor> in = inputs_of(c, DType::F64);
     const Walked w = walk(c, DType::F64);
@@ -131,7 +131,7 @@ TEST_CASE("an operator's gradients are the slopes of its output") {
   }
 }
 
-TEST_CASE("lists that come as inputs give the gradients that attributes give") {
+TEST_CASE("gradients are bit-identical whether lists are inputs or attributes") {
   // Names of the inputs after the first; "" for the scalar value of pad.
   const std::map<std::string, std::vector<std::string>> inputs{
       {"reshape", {"shape"}},
@@ -178,7 +178,7 @@ TEST_CASE("lists that come as inputs give the gradients that attributes give") {
   }
 }
 
-TEST_CASE("in F32 an operator and its gradients are those in F64, rounded") {
+TEST_CASE("operators and their gradients in F32 match those in F64 within rounding errors") {
   for (const auto* cases : {&operator_cases(), &large_cases()})
     for (const OperatorCase& c : *cases) {
       CAPTURE(c.op);
@@ -200,7 +200,7 @@ TEST_CASE("in F32 an operator and its gradients are those in F64, rounded") {
     }
 }
 
-TEST_CASE("operators and their gradients are the same bits at any number of threads") {
+TEST_CASE("operators and their gradients are bit-identical on 1, 2 and 3 threads") {
   for (const OperatorCase& c : large_cases()) {
     CAPTURE(c.op);
     std::optional<Walked> one;
@@ -216,7 +216,7 @@ TEST_CASE("operators and their gradients are the same bits at any number of thre
   }
 }
 
-TEST_CASE("outputs and gradients in a sparse format are the dense ones, sparsified") {
+TEST_CASE("outputs and gradients in a sparse format equal the sparsified dense results") {
   const Warnings warnings;  // fallbacks of the conversions below
   const Sparsifier by = Threshold{0.5};
   for (const auto* cases : {&operator_cases(), &large_cases()})

@@ -94,17 +94,17 @@ class Images {
 
 }  // namespace
 
-TEST_CASE("operators on images and their gradients are PyTorch's, to five digits in float32") {
+TEST_CASE("image operators and their gradients agree with PyTorch to five digits in float32") {
   Images images;
   CHECK(images.cases().size() >= 300);
   images.check(DType::F32, 1e-5);
 }
 
-TEST_CASE("operators on images and their gradients are PyTorch's, to six digits in double") {
+TEST_CASE("image operators and their gradients agree with PyTorch to six digits in double") {
   Images().check(DType::F64, 1e-6);  // PyTorch's results are stored as float32
 }
 
-TEST_CASE("operators on images are the same bits at any number of threads") {
+TEST_CASE("image operators and their gradients are bit-identical on 1, 2 and 3 threads") {
   const Images images;
   for (const Json& c : images.cases()) {
     const std::string text = c.dump();

@@ -19,7 +19,7 @@ Dense part(const Dense& x, Index i) {
   return y;
 }
 
-// Those that are not given keep the optimizer's default.
+// Options that are missing in the JSON keep the optimizer's defaults.
 SgdOptions sgd_options(const Json& j) {
   SgdOptions o;
   o.rate = j.value("rate", o.rate);
@@ -51,7 +51,7 @@ void check_steps(const PyTorch& file, const std::string& name, const auto& optim
 
 }  // namespace
 
-TEST_CASE("ten steps of SGD and AdamW are PyTorch's") {
+TEST_CASE("ten steps of SGD and AdamW match PyTorch's") {
   const PyTorch file("optimizers");
   const Json optimizers = file.metadata("optimizers");
   CHECK(optimizers.size() == 8);

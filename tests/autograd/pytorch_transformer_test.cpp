@@ -107,7 +107,7 @@ Mask two_of_four(const Dense& x) {
 
 }  // namespace
 
-TEST_CASE("the loss of a transformer and the gradients of all its weights are PyTorch's") {
+TEST_CASE("the loss of a transformer and the gradients of all its weights match PyTorch's") {
   const PyTorch file("transformer");
   const Trained t = train(file, weights_of(file));
   CHECK(far_from(file["loss"], t.loss, 1e-5) == "");
@@ -119,15 +119,14 @@ TEST_CASE("the loss of a transformer and the gradients of all its weights are Py
   }
 }
 
-TEST_CASE("the same transformer without a tape has the same loss") {
+TEST_CASE("the loss of a transformer computed without a tape matches PyTorch's") {
   const PyTorch file("transformer");
   const Bert<Tensor> bert(file.metadata("config"), weights_of(file));
   CHECK(far_from(file["loss"], bert.loss(file["ids"], file["mask"], file["targets"]), 1e-5) == "");
 }
 
 TEST_CASE(
-    "with sparse weights it computes what it does with their zeros, and gradients of those "
-    "that are stored") {
+    "sparse weights give the loss of their dense form, and its gradients at stored positions") {
   const PyTorch file("transformer");
   Tensors dense = weights_of(file);
   for (auto& [name, w] : dense)

@@ -60,7 +60,8 @@ float slope_at_1(const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("a gradient gets what the forward saved, and it goes with the tape's step") {
+TEST_CASE(
+    "tensors saved for backward reach the gradient and are freed with the recorded operator") {
   const float wanted = 2 * std::numbers::ln2_v<float>;
   const Tensor x = Dense::of({1}, {1});
   CHECK(slope_at_1(x) == wanted);
@@ -70,7 +71,7 @@ TEST_CASE("a gradient gets what the forward saved, and it goes with the tape's s
     Tape tape;
     const Var v = tape.parameter(x), y = apply("exp2-test", {v});
     CHECK(!last_saved.expired());
-    tape.backward(y, {}, true);  // to be walked again
+    tape.backward(y, {}, true);  // retains the graph
     CHECK(!last_saved.expired());
     tape.backward(y);
     CHECK(last_saved.expired());
@@ -82,7 +83,7 @@ TEST_CASE("a gradient gets what the forward saved, and it goes with the tape's s
   CHECK(computed_again == 0);
 }
 
-TEST_CASE("without a tape that records nothing is saved") {
+TEST_CASE("nothing is saved for backward without a tape or under NoGrad") {
   const Tensor x = Dense::of({1}, {1});
   apply("exp2-test", {x});
   CHECK(last_saved.expired());
@@ -93,7 +94,7 @@ TEST_CASE("without a tape that records nothing is saved") {
   CHECK(last_saved.expired());
 }
 
-TEST_CASE("what an implementation saved that gave up is dropped, and the next one saves its own") {
+TEST_CASE("after a fallback, the gradient receives only tensors that the fallback saved") {
   const Dense x = Dense::of({1, 1}, {1});
   CHECK(slope_at_1(registry().pack(x, Mask::all({1, 1}), Spec("csr"))) ==
         2 * std::numbers::ln2_v<float>);

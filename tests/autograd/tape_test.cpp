@@ -29,7 +29,7 @@ Sparsifier by(const char* text) { return registry().sparsifier(Spec::parse(text)
 
 Tensor csr_row() { return registry().pack(row({1, 0}).to_dense(), Mask::all({1, 2}), Spec("csr")); }
 
-// Which rows of a table of three.
+// Indices of rows of a table of three.
 Var ids_2_0_2() {
   Dense ids = Dense::zeros(DType::I64, {3});
   std::ranges::copy(std::vector<std::int64_t>{2, 0, 2}, ids.values.mutate<std::int64_t>().begin());
@@ -58,8 +58,8 @@ void add_lookup(Name op, Name layout, Implementation backward) {
   add_operator({grad, {"dense", "dense", "dense", layout}, {{}, {}, {}}}, std::move(backward));
 }
 
-// The gradient of a table that is looked up by `op` and then is a linear layer's weight, which adds
-// [5, 6], [1, 2] and [5, 6] before.
+// Backward of a table that `op` looks up and that is also the weight of the linear layer after it,
+// whose gradient [5, 6], [1, 2], [5, 6] is added first.
 void walk_lookup(Tape& tape, const Var& table, Name op, const Tensor& third) {
   const Var x = apply(op, {table, ids_2_0_2(), Var(third)});
   tape.backward(linear(x, table), eye());
@@ -67,7 +67,7 @@ void walk_lookup(Tape& tape, const Var& table, Name op, const Tensor& third) {
 
 }  // namespace
 
-TEST_CASE("a chain of operators is walked backwards") {
+TEST_CASE("backward computes the gradients of a chain of operators") {
   Tape tape;
   const Var x = tape.parameter(row({1, 2}));
   const Var w = tape.parameter(Dense::of({1, 2}, {3, 4}));
@@ -78,10 +78,10 @@ TEST_CASE("a chain of operators is walked backwards") {
   CHECK(grad(w) == std::vector<float>{2, 4});
 }
 
-TEST_CASE("gradients are handed over once they are whole, from the last step on") {
+TEST_CASE("backward passes complete gradients to a callback, those of the last operator first") {
   Tape tape;
   const Var unused = tape.parameter(row({7}));
-  const Var w = tape.parameter(Dense::of({2, 2}, {1, 0, 0, 1}));  // twice
+  const Var w = tape.parameter(Dense::of({2, 2}, {1, 0, 0, 1}));  // used twice
   const Var last = tape.parameter(Dense::of({1, 2}, {3, 4}));
   const Var x = row({1, 2});
   const Var y = linear(linear(linear(x, w), w), last);
@@ -96,7 +96,7 @@ TEST_CASE("gradients are handed over once they are whole, from the last step on"
   CHECK(!last.grad());
 }
 
-TEST_CASE("a value that is used twice gets both gradients, in one operator and in two") {
+TEST_CASE("the gradient of a value that is both operands of an operator is the sum of both") {
   Tape tape;
   const Var x = tape.parameter(Dense::of({2, 2}, {1, 2, 3, 4}));
   tape.backward(matmul(x, x), Tensor(Dense::of({2, 2}, {1, 0, 0, 0})));
@@ -109,7 +109,7 @@ TEST_CASE("a value that is used twice gets both gradients, in one operator and i
   CHECK(grad(u) == std::vector<float>{18, 36});
 }
 
-TEST_CASE("a table that is a linear layer's weight too gets the gradients of both") {
+TEST_CASE("the gradient of an embedding tied to a linear weight is the sum of both uses") {
   for (const bool matches_other : {false, true}) {
     Tape tape;
     const Var table = tape.parameter(Dense::of({3, 2}, {1, 2, 3, 4, 5, 6}));
@@ -126,7 +126,7 @@ TEST_CASE("a table that is a linear layer's weight too gets the gradients of bot
   }
 }
 
-TEST_CASE("an operator that a gradient runs does not add to the sum of that gradient") {
+TEST_CASE("an operator that runs inside a gradient does not add to the accumulated gradient") {
   add_lookup("nested", "dense", [](const Call& c) {
     // Returns twice embedding's gradient, without the accumulated sum.
     Outputs out =
@@ -139,7 +139,7 @@ TEST_CASE("an operator that a gradient runs does not add to the sum of that grad
   CHECK(grad(table) == std::vector<float>{5 + 2 * 3, 6 + 2 * 4, 1, 2, 5 + 2 * 6, 6 + 2 * 8});
 }
 
-TEST_CASE("a gradient that cannot be after all leaves the sum to the one in its place") {
+TEST_CASE("a gradient that throws Unsupported leaves the accumulated sum to its fallback") {
   bool was_reached = false;
   add_lookup("declines", "csr", [&](const Call& c) -> Outputs {
     c.add_to_sum(0, [&](Values&) {
@@ -157,7 +157,7 @@ TEST_CASE("a gradient that cannot be after all leaves the sum to the one in its 
   CHECK(grad(table) == std::vector<float>{5 + 3, 6 + 4, 1, 2, 5 + 1 + 5, 6 + 2 + 6});
 }
 
-TEST_CASE("gradients are those of before where a walk throws, sums that it had begun too") {
+TEST_CASE("a backward pass that throws leaves gradients unchanged, partly added sums included") {
   for (const bool takes_sum : {false, true}) {
     add_lookup("throws", "csr", [&](const Call& c) -> Outputs {
       if (takes_sum) REQUIRE(c.add_to_sum(0, [](Values& v) { v.mutate<float>()[0] = 99; }));
@@ -177,7 +177,7 @@ TEST_CASE("gradients are those of before where a walk throws, sums that it had b
   }
 }
 
-TEST_CASE("gradients of several walks are added up") {
+TEST_CASE("gradients of several backward passes are accumulated") {
   Tape tape;
   const Var x = tape.parameter(row({1, 2}));
   tape.backward(scale(x, 3), row({1, 1}));
@@ -190,7 +190,7 @@ TEST_CASE("gradients of several walks are added up") {
   CHECK(has(error_of([&] { Tape().backward(y); }), "does not depend on a parameter of this tape"));
 }
 
-TEST_CASE("constants have no gradient, and what depends on them alone is not remembered") {
+TEST_CASE("constants have no gradient, and operators on constants only are not recorded") {
   Tape tape;
   const Var c = Tensor(row({1, 2})), w = tape.parameter(row({3, 4}));
   const Var y = linear(c, w);
@@ -203,7 +203,7 @@ TEST_CASE("constants have no gradient, and what depends on them alone is not rem
   CHECK(has(error_of([&] { tape.backward(c); }), "does not depend on a parameter"));
 }
 
-TEST_CASE("nothing is remembered where nobody wants gradients") {
+TEST_CASE("no operator is recorded under NoGrad") {
   Tape tape;
   const Var w = tape.parameter(row({3, 4}));
   {
@@ -215,7 +215,7 @@ TEST_CASE("nothing is remembered where nobody wants gradients") {
   CHECK(tape.size() == 1);
 }
 
-TEST_CASE("a walk forgets its steps, and gradients on the way unless they are to be kept") {
+TEST_CASE("backward frees recorded operators, and intermediate gradients without retain_grad") {
   Tape tape;
   const Var x = tape.parameter(row({1, 2})), a = scale(x, 2), b = scale(a, 3);
   b.retain_grad();
@@ -226,7 +226,7 @@ TEST_CASE("a walk forgets its steps, and gradients on the way unless they are to
   CHECK(has(error_of([&] { Var(Tensor(row({1}))).retain_grad(); }), "a constant has no gradient"));
 }
 
-TEST_CASE("a tape holds no more than gradients will read, and lets go of it") {
+TEST_CASE("a tape holds only tensors that gradients read, and backward frees them") {
   Tape tape;
   const Var w = tape.parameter(Dense::of({2, 2}, {1, 2, 3, 4}));
   std::weak_ptr<const int> seen[3];
@@ -247,7 +247,7 @@ TEST_CASE("a tape holds no more than gradients will read, and lets go of it") {
   CHECK(seen[1].expired());
 }
 
-TEST_CASE("sparse weights get gradients of their own layout at their own positions") {
+TEST_CASE("gradients of sparse weights have the layout and positions of the weights") {
   Dice dice(1);
   for (const char* spec : {"nmg:n=1,m=4,g=3", "csr", "masked", "bcsr:h=4,w=4", "nm:n=2,m=4"}) {
     const Tensor w = sparse_tensor(dice, normals(dice, {12, 12}), Spec::parse(spec));
@@ -260,7 +260,7 @@ TEST_CASE("sparse weights get gradients of their own layout at their own positio
   }
 }
 
-TEST_CASE("gradients have the formats they are given, on the way and at the end") {
+TEST_CASE("gradients of parameters and of intermediates have the requested formats") {
   std::vector<std::string> log;
   Tape tape;
   const Var x =
@@ -280,7 +280,7 @@ TEST_CASE("gradients have the formats they are given, on the way and at the end"
   CHECK(log.front() == "scale.grad(dense) -> threshold/csc: exact");
 }
 
-TEST_CASE("what a value's uses contribute is added up before a sparsifier sees it") {
+TEST_CASE("gradients of all uses of a value are summed before the external sparsifier applies") {
   Tape tape;
   const Var x = tape.parameter(row({1, 2, 3, 4}),
                                OutFormat::after(by("magnitude:sparsity=0.5"), Spec("csr")));
@@ -313,7 +313,7 @@ TEST_CASE("a first-order sparsifier waits for the gradient") {
   CHECK(numbers(pruned.get()) == std::vector<float>{0, 0, 6, -8});
 }
 
-TEST_CASE("what cannot be walked is said") {
+TEST_CASE("mixed or expired tapes and missing or misshaped output gradients are rejected") {
   Tape tape, other;
   const Var x = tape.parameter(row({1, 2})), y = other.parameter(row({1, 2}));
   CHECK(has(error_of([&] { linear(x, y); }), "linear: the inputs are on different tapes"));

@@ -12,7 +12,7 @@
 
 using sten::Array;
 
-TEST_CASE("an array of n starts as zeros") {
+TEST_CASE("a new array is zero-filled and aligned to 64 bytes") {
   const Array<int> a(5);
   CHECK(a.size() == 5);
   for (int v : a) CHECK(v == 0);
@@ -22,7 +22,7 @@ TEST_CASE("an array of n starts as zeros") {
   CHECK(Array<int>().mutate() == nullptr);
 }
 
-TEST_CASE("copies share memory until one is written") {
+TEST_CASE("copies of an array share memory until one is written") {
   Array<int> a{1, 2, 3};
   Array<int> b = a;
   CHECK(b.data() == a.data());
@@ -33,7 +33,7 @@ TEST_CASE("copies share memory until one is written") {
   CHECK(b[2] == 3);
 }
 
-TEST_CASE("the only owner is written in place") {
+TEST_CASE("an array with a single owner is written in place") {
   Array<int> a{1, 2, 3};
   const int* before = a.data();
   a.mutate()[1] = 7;
@@ -55,13 +55,13 @@ TEST_CASE("borrowed memory lives as long as an array uses it and is never writte
   Array<int> b = a;
   b.mutate()[0] = 1;
   CHECK(a[0] == 4);
-  a.mutate()[0] = 2;  // the only one left that borrows, and yet a copy
+  a.mutate()[0] = 2;  // the only remaining borrower also copies
   CHECK(a.data() != memory);
   CHECK(watch.expired());
   CHECK((a[0] == 2 && a[1] == 5 && b[0] == 1 && b[2] == 6));
 }
 
-TEST_CASE("the bytes of an array are its memory, which writing then leaves alone") {
+TEST_CASE("bytes() shares the memory of an array, and a later write detaches the array") {
   Array<std::uint16_t> a{0x0102, 0x0304};
   const Array<std::byte> bytes = a.bytes();
   CHECK(bytes.size() == 4);
@@ -70,13 +70,13 @@ TEST_CASE("the bytes of an array are its memory, which writing then leaves alone
   CHECK(bytes[0] == std::byte{2});
 }
 
-TEST_CASE("an array larger than the address space is refused, not wrapped") {
+TEST_CASE("an array larger than the address space throws bad_alloc") {
   CHECK_THROWS_AS(Array<std::int64_t>((std::size_t{1} << 61) + 1), std::bad_alloc);
   CHECK_THROWS_AS(Array<std::int64_t>::uninitialized(std::size_t{1} << 61), std::bad_alloc);
   CHECK_THROWS_AS(Array<float>::uninitialized(SIZE_MAX), std::bad_alloc);
 }
 
-TEST_CASE("a large block that was freed is given out again, until it is released") {
+TEST_CASE("the memory pool reuses a freed large block, and zero-filled arrays stay zero") {
   sten::empty_memory_pool();
   constexpr std::size_t size = std::size_t{3} << 20;
   const auto filled = [&] {
@@ -93,13 +93,13 @@ TEST_CASE("a large block that was freed is given out again, until it is released
     CHECK(filled() != first);
   }
   sten::empty_memory_pool();
-  // Zeros are zeros, whatever was there before.
+  // A zero-filled array is zero in reused memory, too.
   filled();
   const Array<std::uint8_t> zeros(size);
   CHECK(zeros[size - 1] == 0);
 }
 
-TEST_CASE("arrays that are placed together are separate arrays") {
+TEST_CASE("arrays allocated in one arena do not overlap and can be freed separately") {
   // More than a block holds, and one larger than a huge page.
   std::vector<Array<std::uint8_t>> all;
   for (std::size_t i = 0; i < 40; ++i)
@@ -113,7 +113,7 @@ TEST_CASE("arrays that are placed together are separate arrays") {
     std::fill_n(all[i].mutate(), all[i].size(), static_cast<std::uint8_t>(i));
     CHECK(all[i].data() == before);
   }
-  // The others stay when some are freed.
+  // Freeing some arrays does not change the others.
   for (std::size_t i = 0; i < all.size(); i += 2) all[i] = {};
   for (std::size_t i = 0; i < all.size(); ++i)
     CHECK(std::ranges::count(all[i], static_cast<std::uint8_t>(i)) ==

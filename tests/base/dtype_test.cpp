@@ -8,7 +8,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("every dtype is found again by its name") {
+TEST_CASE("dtype names round-trip, and unknown names are rejected") {
   for (int i = 0; i <= static_cast<int>(DType::U64); ++i) {
     const auto t = static_cast<DType>(i);
     CHECK(dtype_from(name_of(t)) == t);
@@ -19,7 +19,7 @@ TEST_CASE("every dtype is found again by its name") {
     CHECK_FALSE(dtype_from(unknown).has_value());
 }
 
-TEST_CASE("bits and bytes of an element are those of its format") {
+TEST_CASE("each dtype has the bit width and byte width of its format") {
   const std::vector<std::pair<DType, int>> bits{
       {DType::BOOL, 8},        {DType::F4, 4},         {DType::F6_E2M3, 6}, {DType::F6_E3M2, 6},
       {DType::U8, 8},          {DType::I8, 8},         {DType::F8_E5M2, 8}, {DType::F8_E4M3, 8},
@@ -34,7 +34,7 @@ TEST_CASE("bits and bytes of an element are those of its format") {
   }
 }
 
-TEST_CASE("exactly the six float types with a magnitude are prunable") {
+TEST_CASE("exactly six dtypes are prunable, and prunable_dtypes lists only those") {
   int prunable = 0;
   for (int i = 0; i <= static_cast<int>(DType::U64); ++i)
     prunable += is_prunable(static_cast<DType>(i));
@@ -42,7 +42,7 @@ TEST_CASE("exactly the six float types with a magnitude are prunable") {
   for (DType t : prunable_dtypes()) CHECK(is_prunable(t));
 }
 
-TEST_CASE("code that moves elements gets the unsigned integer of their width") {
+TEST_CASE("with_width passes an integer of the element's width for every movable dtype") {
   for (DType t : movable_dtypes())
     CHECK(with_width(width_of(t), [](auto u) { return static_cast<int>(sizeof(u)); }) ==
           width_of(t));

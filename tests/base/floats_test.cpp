@@ -57,7 +57,7 @@ void check_order() {
 
 }  // namespace
 
-TEST_CASE("literal small floats decode to their values") {
+TEST_CASE("selected bit patterns of 8-bit and 16-bit floats decode to their values") {
   CHECK(FloatBits<FloatKind::f16>::decode(0x3c00) == 1.0f);
   CHECK(FloatBits<FloatKind::f16>::decode(0xc000) == -2.0f);
   CHECK(FloatBits<FloatKind::f16>::decode(0x7bff) == 65504.0f);
@@ -73,21 +73,21 @@ TEST_CASE("literal small floats decode to their values") {
   CHECK(FloatBits<FloatKind::f8_e5m2>::decode(0xfc) == -INFINITY);
 }
 
-TEST_CASE("every bit pattern of the small floats decodes to the value of its format") {
+TEST_CASE("every bit pattern of 8-bit and 16-bit floats decodes to the value its format defines") {
   SUBCASE("F16") { check_all<FloatBits<FloatKind::f16>>({5, 10, true}); }
   SUBCASE("BF16") { check_all<FloatBits<FloatKind::bf16>>({8, 7, true}); }
   SUBCASE("F8_E5M2") { check_all<FloatBits<FloatKind::f8_e5m2>>({5, 2, true}); }
   SUBCASE("F8_E4M3") { check_all<FloatBits<FloatKind::f8_e4m3>>({4, 3, false}); }
 }
 
-TEST_CASE("the bits of a float without its sign order as its absolute value") {
+TEST_CASE("float bits without the sign bit sort in the order of absolute values") {
   check_order<FloatBits<FloatKind::f16>>();
   check_order<FloatBits<FloatKind::bf16>>();
   check_order<FloatBits<FloatKind::f8_e5m2>>();
   check_order<FloatBits<FloatKind::f8_e4m3>>();
 }
 
-TEST_CASE("each prunable dtype is decoded by an element of its width") {
+TEST_CASE("with_float decodes each prunable dtype from bits of the dtype's width") {
   for (DType t : prunable_dtypes())
     CHECK(with_float(t, []<class E>(E) { return static_cast<int>(sizeof(typename E::Bits)); }) ==
           width_of(t));

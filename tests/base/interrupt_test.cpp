@@ -10,7 +10,7 @@
 
 using namespace sten;
 
-TEST_CASE("the first interruption is noted, and the second does what it did before") {
+TEST_CASE("NotedInterrupts records the first signal, and the second signal ends the process") {
   const ChildEnd first = run_in_child([] {
     const NotedInterrupts interrupts;
     raise(SIGTERM);
@@ -25,7 +25,7 @@ TEST_CASE("the first interruption is noted, and the second does what it did befo
   CHECK(second.signal == SIGINT);
 }
 
-TEST_CASE("once nobody notes them, interruptions end a process again, and ignored ones stay so") {
+TEST_CASE("after NotedInterrupts, signals end the process again; ignored signals stay ignored") {
   const ChildEnd after = run_in_child([] {
     { const NotedInterrupts interrupts; }
     raise(SIGTERM);

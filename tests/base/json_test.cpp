@@ -33,7 +33,7 @@ std::string nested(int levels, const char* open, const char* close) {
 
 }  // namespace
 
-TEST_CASE("documents come back as they were written, in their order") {
+TEST_CASE("JSON documents round-trip unchanged, with keys in their original order") {
   for (const char* text : {"null", "[]", "{}", "-1", "18446744073709551615", "0.1", "\"a\\u0001\"",
                            R"({"b":[1,{"c":[]},"x"],"a":{"b":true,"c":null}})"}) {
     CAPTURE(text);
@@ -42,7 +42,7 @@ TEST_CASE("documents come back as they were written, in their order") {
   }
 }
 
-TEST_CASE("depth is limited, whatever is nested, and however deep") {
+TEST_CASE("nesting deeper than 64 levels is rejected") {
   CHECK(error(nested(64, "[", "]")).empty());
   CHECK(error(nested(64, "{\"a\":", "}")).empty());
   CHECK(error(nested(65, "[", "]")) == "it: nested too deeply");
@@ -51,7 +51,7 @@ TEST_CASE("depth is limited, whatever is nested, and however deep") {
   CHECK(error(nested(100'000, "[{\"a\":", "}]"), Fault::usage) == "it: nested too deeply");
 }
 
-TEST_CASE("what is not JSON is an Error that says so") {
+TEST_CASE("invalid JSON is rejected with the position or the cause") {
   CHECK(error("") == "it: not JSON at line 1, column 1");
   CHECK(error("{\n  \"a\": 1,\n  b") == "it: not JSON at line 3, column 3");
   CHECK(error("{\"a\": 1,\n}") == "it: not JSON at line 2, column 1: unexpected comma before }");
@@ -68,13 +68,13 @@ TEST_CASE("what is not JSON is an Error that says so") {
   CHECK_FALSE(is_json("{"));
 }
 
-TEST_CASE("an object of a hundred thousand keys takes no longer than its text") {
+TEST_CASE("an object with 100,000 keys is parsed") {
   std::string text = "{";
   for (int i = 0; i < 100'000; ++i) text += (i ? ",\"" : "\"") + std::to_string(i) + "\":0";
   CHECK(parse_json(text + "}", "it").size() == 100'000);
 }
 
-TEST_CASE("numbers that JSON does not have are texts") {
+TEST_CASE("doubles round-trip through JSON, including infinity and NaN") {
   const double infinity = std::numeric_limits<double>::infinity();
   for (const double x : {0.1, -0.0, infinity, -infinity, std::nan("")}) {
     const auto json = parse_json(dump_json(real_json(x)), "it");
@@ -85,7 +85,7 @@ TEST_CASE("numbers that JSON does not have are texts") {
   CHECK_THROWS_AS(JsonReader(nlohmann::ordered_json(nullptr), "it").real(), Error);
 }
 
-TEST_CASE("text of any bytes can be recorded and written") {
+TEST_CASE("strings with invalid UTF-8 are escaped or replaced in JSON") {
   CHECK(recorded_text("a\xc3\xa4\n") == "a\xc3\xa4\n");
   CHECK(recorded_text("a\xff") == "a\\xff");
   CHECK(dump_json(nlohmann::ordered_json("\xff")) == "\"\xef\xbf\xbd\"");

@@ -9,7 +9,7 @@
 
 using namespace sten;
 
-TEST_CASE("a warning goes to the sink that was set, formatted") {
+TEST_CASE("warnings are formatted and sent to the log sink") {
   std::vector<std::string> seen;
   set_log_sink([&](const std::string& text) { seen.push_back(text); });
   warn("{} of {}", 2, "four");

@@ -10,7 +10,7 @@
 
 using namespace sten;
 
-TEST_CASE("memory that the machine does not have is not given out") {
+TEST_CASE("allocating more memory than the machine has left throws bad_alloc") {
   const std::uint64_t left = memory_left();
   CHECK(left > 0);
   if (left == std::numeric_limits<std::uint64_t>::max()) return;  // the system does not say

@@ -9,7 +9,7 @@
 using namespace sten;
 using sten::testing::error_of;
 
-TEST_CASE("a pattern is a name, a glob, or a regular expression") {
+TEST_CASE("a name pattern is a literal name, a glob or a regular expression") {
   CHECK(NamePattern("a.weight").is_literal());
   CHECK(NamePattern("a.weight").matches("a.weight"));
   CHECK_FALSE(NamePattern("a.weight").matches("a-weight"));
@@ -21,7 +21,7 @@ TEST_CASE("a pattern is a name, a glob, or a regular expression") {
   CHECK_THROWS_AS(NamePattern("re:("), Error);
 }
 
-TEST_CASE("the pattern of a name means that name alone") {
+TEST_CASE("pattern_of escapes a name so that the pattern matches only that name") {
   for (const std::string name :
        {"a.weight", "a{b,c}", ",", "a[0].w*", "[", "]a?b[!c]", "re:.*", "*", "re:", "r"}) {
     CAPTURE(name);
@@ -34,7 +34,8 @@ TEST_CASE("the pattern of a name means that name alone") {
   CHECK(pattern_of("a.weight") == "a.weight");
 }
 
-TEST_CASE("the literal prefix of a pattern begins every name that it matches") {
+TEST_CASE(
+    "literal_prefix is the text before the first wildcard, and empty for a regular expression") {
   CHECK(NamePattern("a.b").literal_prefix() == "a.b");
   CHECK(NamePattern("a.*.b").literal_prefix() == "a.");
   CHECK(NamePattern("a[bc]").literal_prefix() == "a");
@@ -42,7 +43,7 @@ TEST_CASE("the literal prefix of a pattern begins every name that it matches") {
   CHECK(NamePattern("re:ab.*").literal_prefix() == "");
 }
 
-TEST_CASE("commas and braces list patterns") {
+TEST_CASE("pattern_list expands commas and braces, and rejects malformed lists") {
   using List = std::vector<std::string>;
   CHECK(pattern_list("a.weight") == List{"a.weight"});
   CHECK(pattern_list("a,*.b") == List{"a", "*.b"});

@@ -17,8 +17,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE(
-    "a parallel loop covers each index once, in pieces that start at multiples of the grain") {
+TEST_CASE("parallel_for covers each index once, in ranges that start at multiples of the grain") {
   for (int t : {1, 2, 3, 4}) {
     const Threads scope(t);
     for (Index n : {0, 1, 2, 7, 8, 9, 100, 1001})
@@ -40,7 +39,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the first exception of a parallel loop comes out and the next loop works") {
+TEST_CASE("parallel_for rethrows an exception of its body, and the next loop runs normally") {
   for (int t : {1, 2, 4}) {
     const Threads scope(t);
     for (int round = 0; round < 20; ++round) {
@@ -58,7 +57,7 @@ TEST_CASE("the first exception of a parallel loop comes out and the next loop wo
   }
 }
 
-TEST_CASE("after an exception no more than the pieces already begun are run") {
+TEST_CASE("a parallel loop stops early after an exception") {
   const Threads scope(2);
   std::atomic<int> calls = 0;
   CHECK_THROWS(parallel_for(1000000, 1, [&](Index, Index) {
@@ -67,7 +66,7 @@ TEST_CASE("after an exception no more than the pieces already begun are run") {
   CHECK(calls < 1000000);
 }
 
-TEST_CASE("a loop inside a loop runs on the calling thread alone") {
+TEST_CASE("a nested parallel loop runs on the calling thread only") {
   const Threads scope(3);
   std::vector<Index> sums(20);
   std::atomic<bool> same_thread = true;
@@ -82,7 +81,7 @@ TEST_CASE("a loop inside a loop runs on the calling thread alone") {
   for (Index s : sums) CHECK(s == 4950);
 }
 
-TEST_CASE("an exception of an inner loop leaves the outer one") {
+TEST_CASE("an exception in a nested parallel loop propagates out of the outer loop") {
   const Threads scope(2);
   CHECK_THROWS_AS(
       parallel_for(8, 1,
@@ -93,7 +92,7 @@ TEST_CASE("an exception of an inner loop leaves the outer one") {
   CHECK(calls == 8);
 }
 
-TEST_CASE("the number of threads is what was set, at least 1") {
+TEST_CASE("set_threads sets the number of threads, with a minimum of 1") {
   const Threads scope(3);
   CHECK(threads() == 3);
   set_threads(0);
@@ -103,7 +102,7 @@ TEST_CASE("the number of threads is what was set, at least 1") {
   CHECK(available_threads() >= 1);
 }
 
-TEST_CASE("with one thread a loop stays on its caller, in order") {
+TEST_CASE("with one thread, a parallel loop runs in order on the calling thread") {
   const Threads scope(1);
   std::vector<Index> begins;
   const auto me = std::this_thread::get_id();
@@ -116,7 +115,7 @@ TEST_CASE("with one thread a loop stays on its caller, in order") {
   CHECK(begins == std::vector<Index>{0, 4, 8});
 }
 
-TEST_CASE("loops of several threads, and a change of their number, do not disturb each other") {
+TEST_CASE("concurrent parallel loops tolerate changes of the thread count") {
   const Threads scope(2);
   std::atomic<Index> total = 0;
   const auto work = [&] {
@@ -130,7 +129,7 @@ TEST_CASE("loops of several threads, and a change of their number, do not distur
   CHECK(total == 10000);
 }
 
-TEST_CASE("a thread that is done with its share of a loop takes what is left of another's") {
+TEST_CASE("a thread that finishes its share of a parallel loop steals another thread's work") {
   const Threads scope(2);
   constexpr Index n = 16;
   std::atomic<Index> others = 0;
@@ -147,7 +146,7 @@ TEST_CASE("a thread that is done with its share of a loop takes what is left of 
   CHECK(was_helped);
 }
 
-TEST_CASE("loops run while the cores are lent to a library") {
+TEST_CASE("parallel loops run while cores are lent to another library") {
   const Threads scope(3);
   const LentCores lent(2);
   std::atomic<Index> sum = 0;
@@ -155,7 +154,7 @@ TEST_CASE("loops run while the cores are lent to a library") {
   CHECK(sum == 4950);
 }
 
-TEST_CASE("loops run on the threads of another library") {
+TEST_CASE("parallel loops can run on the threads of another library") {
   const Threads scope(3);
   static std::atomic<unsigned> asked = 0;
   set_parallel_region([](void (*body)(void*), void* data, unsigned threads, unsigned) {

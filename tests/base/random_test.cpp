@@ -9,13 +9,13 @@
 
 using namespace sten;
 
-TEST_CASE("mixing bits gives the published outputs of SplitMix64 with seed 0") {
+TEST_CASE("mix_bits matches the published outputs of SplitMix64 with seed 0") {
   static_assert(mix_bits(0) == 0xe220a8397b1dcdafu);
   CHECK(mix_bits(0x9e3779b97f4a7c15u) == 0x6e789e6aa1b965f4u);
   CHECK(mix_bits(2 * 0x9e3779b97f4a7c15u) == 0x06c45d188009454fu);
 }
 
-TEST_CASE("value i of a stream depends on seed and i alone") {
+TEST_CASE("random_bits is deterministic and differs between seeds and counters") {
   CHECK(random_bits(1, 5) == random_bits(1, 5));
   std::set<std::uint64_t> seen;
   for (std::uint64_t seed = 0; seed < 30; ++seed)
@@ -23,7 +23,7 @@ TEST_CASE("value i of a stream depends on seed and i alone") {
   CHECK(seen.size() == 900);
 }
 
-TEST_CASE("uniform numbers lie in [0, 1) and fill it evenly") {
+TEST_CASE("uniform random numbers lie in [0, 1) with even density and no serial correlation") {
   constexpr int n = 100000, bins = 20;
   for (std::uint64_t seed : {0u, 1u, 12345u}) {
     int count[bins] = {};
@@ -43,7 +43,7 @@ TEST_CASE("uniform numbers lie in [0, 1) and fill it evenly") {
   }
 }
 
-TEST_CASE("neighbouring seeds and counters give unrelated bits") {
+TEST_CASE("neighbouring seeds and counters give uncorrelated bits") {
   int by_seed = 0, by_counter = 0;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     by_seed += std::popcount(random_bits(i, 7) ^ random_bits(i + 1, 7));
@@ -54,7 +54,7 @@ TEST_CASE("neighbouring seeds and counters give unrelated bits") {
   CHECK(std::abs(by_counter - 32000) < 800);
 }
 
-TEST_CASE("names have seeds of their own") {
+TEST_CASE("seed_for derives a different seed for each name and base seed") {
   CHECK(seed_for(1, "layer.0") == seed_for(1, "layer.0"));
   CHECK(seed_for(1, "layer.0") != seed_for(1, "layer.1"));
   CHECK(seed_for(1, "layer.0") != seed_for(2, "layer.0"));

@@ -8,7 +8,8 @@
 
 using namespace sten;
 
-TEST_CASE("Llama 3 stretches long waves, and some in part") {
+TEST_CASE(
+    "Llama 3 rotary scaling keeps high frequencies, divides low ones and interpolates between") {
   const Llama3Scaling s{8, 1, 4, 8192};
   const auto of_wave = [&](double wave) { return s.multiplier(2 * std::numbers::pi / wave); };
   CHECK(of_wave(2048) == doctest::Approx(1));
@@ -18,7 +19,7 @@ TEST_CASE("Llama 3 stretches long waves, and some in part") {
   CHECK(of_wave(8192 / 2.5) == doctest::Approx(0.5 / 8 + 0.5));
 }
 
-TEST_CASE("the attention factor of yarn is 0.1 log(factor) + 1, or a ratio of two such") {
+TEST_CASE("the YaRN attention factor is 0.1 log(factor) + 1, or a ratio of two such terms") {
   const double usual = 0.1 * std::log(4.0) + 1;
   CHECK(yarn_attention_factor(4) == doctest::Approx(usual));
   CHECK(yarn_attention_factor(4, 0.5) == doctest::Approx(usual));

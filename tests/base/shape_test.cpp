@@ -21,7 +21,7 @@ TEST_CASE("the size of a shape is the product of its extents") {
   CHECK(to_string(Shape(20'000, 0)) == "[0, 0, 0, 0, 0, 0, 0, 0, ... 20000 in all]");
 }
 
-TEST_CASE("a shape whose elements cannot be counted is refused") {
+TEST_CASE("a shape with a negative extent or more than 2^62 elements is rejected") {
   const Index big = Index{1} << 31;
   CHECK(checked_size({big, big}) == Index{1} << 62);
   CHECK(has(error_of([&] { checked_size({big, big, 2}); }), "expected at most 2^62 elements"));
@@ -31,7 +31,7 @@ TEST_CASE("a shape whose elements cannot be counted is refused") {
   CHECK(fault_of([&] { checked_size({-1}); }) == Fault::input);
 }
 
-TEST_CASE("huge extents beside a 0 are refused in any order") {
+TEST_CASE("extents whose product overflows are rejected even beside a 0, in any order") {
   Shape shape{0, Index{1} << 32, Index{1} << 32, 3};
   std::sort(shape.begin(), shape.end());
   do {
@@ -40,7 +40,7 @@ TEST_CASE("huge extents beside a 0 are refused in any order") {
   } while (std::next_permutation(shape.begin(), shape.end()));
 }
 
-TEST_CASE("a quotient is rounded up") {
+TEST_CASE("ceil_div rounds the quotient up") {
   CHECK(ceil_div(0, 4) == 0);
   CHECK(ceil_div(1, 4) == 1);
   CHECK(ceil_div(8, 4) == 2);

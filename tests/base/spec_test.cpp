@@ -8,7 +8,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("a spec is a name with keys and values in the order given") {
+TEST_CASE("Spec::parse reads a name and key=value parameters in the given order") {
   const Spec s = Spec::parse("nmg:n=1,m=10,g=4");
   CHECK(s.name() == "nmg");
   CHECK(s.is("nmg"));
@@ -25,7 +25,7 @@ TEST_CASE("a spec is a name with keys and values in the order given") {
   CHECK(Spec::parse("csr").word("dims", "none") == "none");
 }
 
-TEST_CASE("numbers alone are short for n:m and n:m:g, and a percentage for a fraction") {
+TEST_CASE("n:m and n:m:g shorthands and percentages expand to full specs") {
   CHECK(Spec::parse("2:4").str() == "nm:n=2,m=4");
   CHECK(Spec::parse("1:10:4").str() == "nmg:n=1,m=10,g=4");
   CHECK(Spec::parse("2:4@0").str() == "nm:n=2,m=4,axis=0");
@@ -45,7 +45,7 @@ TEST_CASE("numbers alone are short for n:m and n:m:g, and a percentage for a fra
   }
 }
 
-TEST_CASE("setting a key replaces its value or appends it") {
+TEST_CASE("Spec::set replaces the value of a key or appends the key") {
   Spec s = Spec::parse("nm:n=2,m=4");
   s.set("n", 1).set("axis", 0);
   CHECK(s.str() == "nm:n=1,m=4,axis=0");
@@ -53,7 +53,7 @@ TEST_CASE("setting a key replaces its value or appends it") {
   CHECK_FALSE(s == Spec::parse("nm:m=4,n=1,axis=0"));
 }
 
-TEST_CASE("a text that is not a spec is refused with the reason") {
+TEST_CASE("Spec::parse rejects malformed text with the reason") {
   const auto why = [](std::string_view text) { return error_of([&] { Spec::parse(text); }); };
   CHECK(has(why(""), "expected a name"));
   CHECK(has(why(":n=1"), "expected a name"));
@@ -71,7 +71,7 @@ TEST_CASE("a text that is not a spec is refused with the reason") {
   CHECK(fault_of([] { Spec::parse("nm:n"); }) == Fault::usage);
 }
 
-TEST_CASE("a value that is missing or of the wrong kind is named") {
+TEST_CASE("a missing parameter or one of the wrong type is rejected with its name") {
   const Spec s = Spec::parse("magnitude:sparsity=half,m=2.5");
   CHECK(has(error_of([&] { s.number("sparsity"); }), "expected a number as 'sparsity'"));
   CHECK(has(error_of([&] { s.number("sparsity", 0.5); }), "expected a number as 'sparsity'"));
@@ -81,7 +81,7 @@ TEST_CASE("a value that is missing or of the wrong kind is named") {
   CHECK(fault_of([&] { s.integer("n"); }) == Fault::usage);
 }
 
-TEST_CASE("an unknown key is refused with the nearest known one") {
+TEST_CASE("an unknown key is rejected with a suggestion of the nearest known key") {
   const Spec s = Spec::parse("magnitude:sparcity=0.9");
   const std::string text = error_of([&] { s.check_keys({"sparsity"}); });
   CHECK(has(text, "has no key 'sparcity', did you mean 'sparsity'?"));
@@ -89,7 +89,7 @@ TEST_CASE("an unknown key is refused with the nearest known one") {
   CHECK(error_of([&] { s.check_keys({"seed", "sparcity"}); }) == "");
 }
 
-TEST_CASE("any text either parses to a spec that prints the same again, or is refused") {
+TEST_CASE("random text either parses to a spec that round-trips or is rejected") {
   Dice dice(1);
   const std::string_view alphabet = "ab:=,,=:1.-\xff";
   int parsed = 0;

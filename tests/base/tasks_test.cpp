@@ -16,7 +16,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("tasks run once each, beside a loop, and start in order") {
+TEST_CASE("run_tasks runs each task once, also while another thread runs parallel loops") {
   for (const int team : {1, 2, 5}) {
     const Threads scope(team);
     std::vector<int> hits(100);
@@ -33,7 +33,7 @@ TEST_CASE("tasks run once each, beside a loop, and start in order") {
   }
 }
 
-TEST_CASE("the error of the first task in order is reported, and no further tasks start") {
+TEST_CASE("run_tasks reports the error of the lowest failing index and stops early") {
   for (const int team : {1, 2, 4}) {
     const Threads scope(team);
     std::atomic<int> started = 0;

@@ -81,7 +81,7 @@ TEST_CASE("natural order is a strict total order") {
         FAIL_CHECK("'" << sorted[i] << "' before '" << sorted[j] << "' is not transitive");
 }
 
-TEST_CASE("the nearest names come first, and as many as are asked for") {
+TEST_CASE("nearest returns up to the requested number of names, closest first") {
   const std::vector<std::string> names{"layers.0.weight", "layers.0.bias", "layers.1.weight", "x"};
   CHECK(nearest("layers.1.wieght", names, 2) ==
         std::vector<std::string>{"layers.1.weight", "layers.0.weight"});
@@ -90,7 +90,7 @@ TEST_CASE("the nearest names come first, and as many as are asked for") {
   CHECK(nearest("y", {}, 3).empty());
 }
 
-TEST_CASE("a glob matches runs, single bytes and sets") {
+TEST_CASE("globs support *, ? and character sets") {
   CHECK(glob_match("encoder.*.weight", "encoder.layer.0.weight"));
   CHECK(glob_match("*", ""));
   CHECK(glob_match("*", "a/b.c"));
@@ -116,21 +116,21 @@ TEST_CASE("a glob matches runs, single bytes and sets") {
   CHECK_FALSE(has_glob_characters("a.b-c]"));
 }
 
-TEST_CASE("a glob agrees with its definition on every short pattern and text") {
+TEST_CASE("glob matching agrees with a naive matcher on all short patterns and texts") {
   const auto texts = all_texts("ab", 5);
   for (const auto& p : all_texts("ab*?", 4))
     for (const auto& t : texts)
       if (glob_match(p, t) != naive_glob(p, t)) FAIL_CHECK("'" << p << "' and '" << t << "'");
 }
 
-TEST_CASE("a glob of many stars takes no exponential time") {
+TEST_CASE("a glob with 50 stars is matched without exponential backtracking") {
   std::string pattern;
   for (int i = 0; i < 50; ++i) pattern += "*a";
   CHECK_FALSE(glob_match(pattern + "b", std::string(5000, 'a')));
   CHECK_FALSE(glob_match(std::string(5000, '['), std::string(5000, 'a')));
 }
 
-TEST_CASE("printing escapes what drives a terminal and nothing else") {
+TEST_CASE("printable escapes terminal controls and invalid UTF-8, and nothing else") {
   CHECK(printable("layer.0 'w' \\") == "layer.0 'w' \\");
   CHECK(printable("größe 重み 🙂 \U0010ffff") == "größe 重み 🙂 \U0010ffff");
   CHECK(printable("a\nb\tc\rd") == "a\\nb\\tc\\x0dd");
@@ -158,7 +158,7 @@ TEST_CASE("printing escapes what drives a terminal and nothing else") {
   }
 }
 
-TEST_CASE("a suggestion is the nearest candidate, or none that is far") {
+TEST_CASE("suggestion names the nearest candidate, or nothing if all are too different") {
   CHECK(suggestion("sparcity", {"seed", "sparsity"}) == ", did you mean 'sparsity'?");
   CHECK(suggestion("magnitud", {"magnitude", "masked"}) == ", did you mean 'magnitude'?");
   CHECK(suggestion("fractoin", {"seed", "fraction"}) == ", did you mean 'fraction'?");
@@ -169,7 +169,7 @@ TEST_CASE("a suggestion is the nearest candidate, or none that is far") {
   CHECK(suggestion(std::string(100000, 'a'), {std::string(100000, 'a')}) == "");
 }
 
-TEST_CASE("bytes for people have three digits and a unit") {
+TEST_CASE("human_bytes prints three significant digits and a unit") {
   CHECK(human_bytes(0) == "0 B");
   CHECK(human_bytes(999) == "999 B");
   CHECK(human_bytes(1000) == "1.00 kB");
@@ -182,7 +182,7 @@ TEST_CASE("bytes for people have three digits and a unit") {
   CHECK(human_bytes(~std::uint64_t{0}) == "18.4 EB");
 }
 
-TEST_CASE("a number is the whole text or nothing") {
+TEST_CASE("parse_number and parse_integer reject text that is not entirely a number") {
   double v = 7;
   CHECK((parse_number("0.25", v) && v == 0.25));
   CHECK((parse_number("-1e-3", v) && v == -1e-3));
@@ -197,7 +197,7 @@ TEST_CASE("a number is the whole text or nothing") {
     if (parse_integer(wrong, i)) FAIL_CHECK("an integer: '" << wrong << "'");
 }
 
-TEST_CASE("what is quoted is no longer than a few lines") {
+TEST_CASE("quote truncates text beyond 300 bytes at a character boundary") {
   const std::string most(300, 'a');
   CHECK(quote(most) == "'" + most + "'");
   CHECK(quote(most + "b") == "'" + most + "'...");
@@ -206,7 +206,7 @@ TEST_CASE("what is quoted is no longer than a few lines") {
   CHECK(quote(most.substr(1) + "€€") == fmt::format("'{}'...", most.substr(1)));
 }
 
-TEST_CASE("a list of names has the first ones and the number of the others") {
+TEST_CASE("name_list prints the first names and the number of remaining names") {
   CHECK(name_list({}) == "");
   CHECK(name_list({"a"}) == "a");
   CHECK(name_list({"a", "b\n", "c"}, 3) == "a, b\\n, c");

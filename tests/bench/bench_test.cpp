@@ -17,13 +17,13 @@
 
 using namespace sten;
 
-TEST_CASE("a median lies in the middle, whatever the order") {
+TEST_CASE("median accepts unordered values and averages the middle two of an even count") {
   CHECK(median({3, 1, 2}) == 2);
   CHECK(median({4, 1, 3, 2}) == 2.5);
   CHECK(median({7}) == 7);
 }
 
-TEST_CASE("the spread of a median is that of order statistics, and outliers do not move it") {
+TEST_CASE("spread_of takes its bounds from order statistics and is robust to outliers") {
   std::vector<double> values;
   for (int i = 1; i <= 15; ++i) values.push_back(i);
   Spread s = spread_of(values);
@@ -40,15 +40,17 @@ TEST_CASE("the spread of a median is that of order statistics, and outliers do n
   CHECK(s.high == 5);
 }
 
-TEST_CASE("a speed-up is the median of the ratios within each turn") {
+TEST_CASE("speedup is the median of the ratios within each repetition") {
   // The machine halves its speed in the second turn: medians of seconds would compare turns.
   const Spread s = speedup({2, 4, 6}, {1, 2, 3});
   CHECK(s.median == 2);
   CHECK(s.low == 2);
   CHECK(s.high == 2);
+  // Ratios 2, 4 and 1, where the medians of seconds would give 4.
+  CHECK(speedup({2, 8, 9}, {1, 2, 9}).median == 2);
 }
 
-TEST_CASE("ways take turns, each after one call that does not count") {
+TEST_CASE("time_interleaved runs the variants in turn, after one untimed warm-up call of each") {
   std::string calls;
   const auto seconds =
       time_interleaved({[&] { calls += 'a'; }, [&] { calls += 'b'; }}, TimingOptions{.repeats = 3});
@@ -57,14 +59,14 @@ TEST_CASE("ways take turns, each after one call that does not count") {
   CHECK(seconds[1].size() == 3);
 }
 
-TEST_CASE("what is to happen before each way is not timed, and not done before the first turn") {
+TEST_CASE("TimingOptions::before runs before each timed call, but not before warm-up calls") {
   std::string calls;
   time_interleaved({[&] { calls += 'a'; }, [&] { calls += 'b'; }},
                    TimingOptions{.repeats = 2, .before = [&] { calls += '.'; }});
   CHECK(calls == "ab.a.b.a.b");
 }
 
-TEST_CASE("the paper's greedy writes the values and indices of the library's greedy") {
+TEST_CASE("the paper's greedy fit matches the library's greedy fit") {
   const std::tuple<const char*, Shape, bool> samples[] = {
       {"nmg:n=2,m=4,g=2", {8, 24}, true},        {"nmg:n=1,m=10,g=4", {20, 80}, true},
       {"nmg:n=1,m=4,g=3,axis=1", {24, 8}, true}, {"nmg:n=1,m=10,g=4", {23, 97}, false},
@@ -97,7 +99,7 @@ TEST_CASE("the paper's greedy writes the values and indices of the library's gre
   }
 }
 
-TEST_CASE("inputs have the moments of their distributions") {
+TEST_CASE("bench_input has the mean and mean magnitude of its distribution") {
   for (const char* kind : bench_inputs) {
     CAPTURE(kind);
     const Dense x = bench_input(kind, {400, 500}, 1);
@@ -121,7 +123,7 @@ TEST_CASE("inputs have the moments of their distributions") {
                     "of normal, student3, laplace, rowscaled)");
 }
 
-TEST_CASE("a layout to measure has its numbers pruned before, or by the conversion") {
+TEST_CASE("BenchLayout prunes before the conversion for csr, and in the conversion for n:m:g") {
   const Dense x = bench_input("normal", {40, 40}, 0);
   const BenchLayout csr = BenchLayout::parse("csr:sparsity=0.75");
   CHECK(csr.name == "csr:sparsity=0.75");
@@ -136,7 +138,7 @@ TEST_CASE("a layout to measure has its numbers pruned before, or by the conversi
   CHECK_THROWS_AS(BenchLayout::parse("nmg:n=1,m=4"), Error);
 }
 
-TEST_CASE("a layout of numbers of a file takes their zeros, unless it says how many to prune") {
+TEST_CASE("BenchLayout keeps the zeros of values from a file unless a sparsity is given") {
   Dense x = bench_input("normal", {40, 40}, 0);
   const Dense zeros = BenchLayout::parse("csr:sparsity=0.6").prepare(x);
   const BenchLayout csr = BenchLayout::parse("csr", BenchZeros::file);
@@ -157,7 +159,7 @@ TEST_CASE("a layout of numbers of a file takes their zeros, unless it says how m
   CHECK_THROWS_AS(BenchLayout::parse("nm:n=2,m=4,sparsity=0.9"), Error);
 }
 
-TEST_CASE("packing is measured of every layout, for each weight") {
+TEST_CASE("BenchProduct packs both weights of a chain, and the single weight of gemm and linear") {
   for (const char* form : {"gemm", "linear", "chain"})
     for (const char* layout : {"nmg:n=1,m=4,g=2", "csr"}) {
       BenchProduct product(form, {8, 16, 4}, 0);
@@ -167,8 +169,7 @@ TEST_CASE("packing is measured of every layout, for each weight") {
     }
 }
 
-TEST_CASE(
-    "a library that is linked gets the numbers of csr, and a wrong product of it is an error") {
+TEST_CASE("a rival library multiplies the weights of csr, and a wrong result is rejected") {
   int prepared = 0, multiplied = 0;
   float factor = 1;
   const SparseRival rival = {"other",
@@ -201,7 +202,7 @@ TEST_CASE(
   CHECK_THROWS_AS(product.sparse(csr, rival, 1), Error);
 }
 
-TEST_CASE("shapes to measure are extents or names of layers") {
+TEST_CASE("parse_bench_shape accepts extents and layer names, and rejects malformed shapes") {
   CHECK(parse_bench_shape("768x3072", 2) == Shape{768, 3072});
   CHECK(parse_bench_shape("bert-ffn-out", 3) == Shape{768, 3072, 4096});
   CHECK(parse_bench_shape("bert-ffn-in", 2) == Shape{3072, 768});
@@ -229,7 +230,7 @@ Baseline baseline_of(const TempDir& dir, const BenchRow& row) {
 
 }  // namespace
 
-TEST_CASE("a ratio is too slow beyond the larger of the limit and the spread of both runs") {
+TEST_CASE("a slowdown raises an alarm only beyond both the limit and the spread of the two runs") {
   const TempDir dir;
   const Baseline sharp = baseline_of(dir, row_of(10, 10, 10));
   CHECK(sharp.slowdown(row_of(8, 8, 8), 1.1)->times == doctest::Approx(1.25));
@@ -247,7 +248,7 @@ TEST_CASE("a ratio is too slow beyond the larger of the limit and the spread of 
   CHECK(raised.slowdown(row_of(10, 9.9, 10.1), 1.1)->is_alarm());
 }
 
-TEST_CASE("only the same row is compared, and never a product of another library") {
+TEST_CASE("a baseline compares only identical rows, and never a product of another library") {
   const TempDir dir;
   const Baseline baseline = baseline_of(dir, row_of(10, 10, 10));
   const BenchRow same = row_of(5, 5, 5);
@@ -270,7 +271,7 @@ TEST_CASE("only the same row is compared, and never a product of another library
   CHECK_FALSE(baseline_of(dir, theirs).slowdown(same, 1.1));
 }
 
-TEST_CASE("a row that looks too slow is measured again before it counts") {
+TEST_CASE("a row that looks too slow is measured again before it raises an alarm") {
   const TempDir dir;
   const Baseline baseline = baseline_of(dir, row_of(10, 10, 10));
   const auto compare = [&](double first, double again, int& measured) {

@@ -22,7 +22,7 @@ LayerCurve square_curve(Index elements, double by) {
 
 }  // namespace
 
-TEST_CASE("what is lost goes where it costs least, and is as much as asked for") {
+TEST_CASE("allocation by error reaches the requested sparsity at equal slopes of error") {
   const std::vector<LayerCurve> layers{square_curve(1000, 1), square_curve(1000, 3),
                                        square_curve(2000, 2)};
   const std::vector<double> at = allocate_by_error(layers, 0.4);
@@ -32,14 +32,14 @@ TEST_CASE("what is lost goes where it costs least, and is as much as asked for")
   CHECK(at[0] == doctest::Approx(at[2]).epsilon(0.1));
   CHECK(at[0] == doctest::Approx(3 * at[1]).epsilon(0.3));
   CHECK(error_at(layers[1], 0.5) == doctest::Approx(0.75));
-  // A curve that is flat up to its end is worth more there than on the way.
+  // A layer is pruned as far as its error stays 0.
   LayerCurve step{1000, std::vector<double>(allocation_steps, 0)};
   step.errors.back() = 1;
   CHECK(allocate_by_error({step, square_curve(1000, 1)}, 0.45)[0] == doctest::Approx(0.9));
   CHECK(has(error_of([&] { allocate_by_error(layers, 0.96); }), "sparsity must be at most 0.95"));
 }
 
-TEST_CASE("owl keeps more where more is an outlier, within its bounds") {
+TEST_CASE("owl assigns less sparsity to layers with more outliers, within its bounds") {
   const std::vector<double> at =
       allocate_by_outliers({{1000, 0.01}, {1000, 0.03}, {2000, 0.02}}, 0.7);
   CHECK((1000 * at[0] + 1000 * at[1] + 2000 * at[2]) / 4000 == doctest::Approx(0.7));

@@ -8,7 +8,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("the influence of a layer is 1 minus the mean cosine of its tokens") {
+TEST_CASE("block influence is 1 minus the mean cosine of a layer's input and output tokens") {
   const Dense x = Dense::of({2, 2}, {3, 4, 0, 2});
   const auto of = [&](std::initializer_list<float> y) {
     BlockInfluence b;

@@ -25,7 +25,7 @@ double difference(Index rows, Index n, const std::vector<float>& a, const std::v
 
 }  // namespace
 
-TEST_CASE("sums of products of columns are those of the formula, over batches of any size") {
+TEST_CASE("column products match A^T A and A^T B over two batches at several sizes") {
   for (const auto& size :
        {std::pair<Index, Index>{0, 3}, {0, 130}, {1, 1}, {40, 63}, {7, 64}, {33, 193}, {20, 400}}) {
     const Index rows = size.first, n = size.second, all = 2 * rows + 1;

@@ -85,7 +85,7 @@ double output_error(const char* method, const char* structure, bool reconstruct 
 
 }  // namespace
 
-TEST_CASE("wanda and ria rank by inputs as published") {
+TEST_CASE("wanda and ria rank weights by their published formulas") {
   InputStatistics s;
   s.squares = {1, 100, 0.01};
   const Dense w = Dense::of({2, 3}, {3, 0.5F, 9, 1, -0.2F, 4});
@@ -106,7 +106,7 @@ TEST_CASE("wanda and ria rank by inputs as published") {
   CHECK((kept[0] && kept[1] && kept[4]));
 }
 
-TEST_CASE("what is known of inputs makes outputs closer, for every structure") {
+TEST_CASE("reconstruction, sparsegpt and admm reduce the output error for every structure") {
   for (const char* structure : {"magnitude:sparsity=0.75", "block-magnitude:sparsity=0.5,h=4,w=4",
                                 "nm:n=1,m=4", "nmg:n=2,m=4,g=2", "nmg:n=1,m=4,g=2,axis=1"}) {
     CAPTURE(structure);
@@ -130,7 +130,8 @@ TEST_CASE("what is known of inputs makes outputs closer, for every structure") {
   }
 }
 
-TEST_CASE("factors find the least squares, gradients nearly, for what the dense layer got too") {
+TEST_CASE(
+    "reconstruction with a cross matrix is least squares by factors, nearly so by gradients") {
   const auto x = inputs(1), t = inputs(2);
   InputStatistics s = statistics(x);
   s.cross = product(t, x);
@@ -169,7 +170,7 @@ TEST_CASE("factors find the least squares, gradients nearly, for what the dense 
   CHECK(objective(stepped) < 0.999 * least);
 }
 
-TEST_CASE("errors are those of the outputs, also against other inputs of the dense layer") {
+TEST_CASE("reported errors match those of the outputs, with and without a cross matrix") {
   const auto x = inputs(1), t = inputs(2);
   // The sum over all samples of |W t - P x|^2 / |W t|^2.
   const auto error_of = [&](const Dense& w, const Dense& p, const std::vector<float>& from) {
@@ -206,7 +207,7 @@ TEST_CASE("errors are those of the outputs, also against other inputs of the den
     }
 }
 
-TEST_CASE("weights as [in, out] and any number of threads come out the same") {
+TEST_CASE("sparsegpt does not depend on the orientation of weights or the number of threads") {
   const InputStatistics s = statistics(inputs(1));
   Dense transposed_copy = Dense::zeros(DType::F32, {ins, outs});
   for (Index r = 0; r < outs; ++r)
@@ -229,7 +230,7 @@ TEST_CASE("weights as [in, out] and any number of threads come out the same") {
   CHECK(std::ranges::equal(again.weights.values.as<float>(), other.weights.values.as<float>()));
 }
 
-TEST_CASE("a method without what it needs is refused") {
+TEST_CASE("unknown methods and missing or misshaped statistics are rejected") {
   InputStatistics s;
   s.squares.assign(ins, 1);
   CHECK_THROWS_WITH(prune_layer(weights, s, options("sparsegpt", "magnitude:sparsity=0.5")),
@@ -243,8 +244,7 @@ TEST_CASE("a method without what it needs is refused") {
                     "--method wanda needs the squares of 48 inputs, got 47");
 }
 
-TEST_CASE(
-    "a row's smallest ranks go, the later of equal ones first, whatever the shape and dtype") {
+TEST_CASE("selection by row prunes the smallest ranks, of equal ranks the later first") {
   for (const Shape& shape : {Shape{1, 1}, {3, 7}, {70, 33}, {130, 64}, {2, 4097}})
     for (const double sparsity : {0.0, 0.3, 0.5, 0.97, 1.0})
       for (const bool has_ties : {false, true})
@@ -306,7 +306,7 @@ std::vector<double> wide_noise() {
 
 }  // namespace
 
-TEST_CASE("methods that select copy the bits of F64, and rank beyond the range of float32") {
+TEST_CASE("wanda and ria copy kept F64 weights and rank values beyond float32's range") {
   std::vector<double> v = wide_noise();
   v[0] = 1e300;
   for (Index j = 0; j < ins; ++j) v[ins + j] = 1e-300 * (1 + static_cast<double>(j) * 1e-12);
@@ -332,10 +332,10 @@ TEST_CASE("methods that select copy the bits of F64, and rank beyond the range o
       }
 }
 
-TEST_CASE("weights of F64 are solved in float64, of any size") {
+TEST_CASE("F64 weights are reconstructed in float64 at any magnitude") {
   const std::vector<double> v = wide_noise();
   InputStatistics s = statistics(inputs(1));
-  for (Index i = 0; i < ins; ++i)  // inputs that have nothing in common: no value changes
+  for (Index i = 0; i < ins; ++i)  // uncorrelated inputs: no value changes
     for (Index j = 0; j < ins; ++j)
       if (i != j) s.gram.values.mutate<float>()[i * ins + j] = 0;
   for (const char* method : {"magnitude", "sparsegpt", "admm"})
@@ -355,7 +355,7 @@ TEST_CASE("weights of F64 are solved in float64, of any size") {
     }
 }
 
-TEST_CASE("statistics and weights at the ends of float32's range give what usual ones give") {
+TEST_CASE("pruning is invariant to the scale of statistics and weights within float32's range") {
   const InputStatistics s = statistics(inputs(1));
   const auto scaled = [](const Dense& x, float by) {
     Dense y = Dense::zeros(DType::F32, x.extents);
@@ -378,7 +378,7 @@ TEST_CASE("statistics and weights at the ends of float32's range give what usual
   }
 }
 
-TEST_CASE("a solved weight that leaves the range of its dtype is refused") {
+TEST_CASE("non-finite reconstructed weights and non-finite statistics are rejected") {
   InputStatistics s;
   s.gram = Dense::of({2, 2}, {1, 0.9F, 0.9F, 1});
   const Dense w = Dense::of({1, 2}, {3e38F, 3.1e38F});

@@ -77,7 +77,7 @@ double error(const Dense& w, const Dense& p, const InputStatistics& s) {
 
 }  // namespace
 
-TEST_CASE("without zeros, sparsegpt gives the least squares for the dense model's outputs") {
+TEST_CASE("sparsegpt at sparsity 0 is the least-squares solution for the dense model's outputs") {
   Dice dice(1);
   const Dense w = normals(dice, {outs, ins});
   const InputStatistics s = statistics(ins, w);
@@ -101,7 +101,7 @@ TEST_CASE("sparsegpt comes closer to the dense model's outputs with a cross matr
     for (Index c = ins - 7; c < ins; ++c) CHECK(with.weights.values.as<float>()[r * ins + c] == 0);
 }
 
-TEST_CASE("with a cross matrix, [in, out] and any number of threads give the same bytes") {
+TEST_CASE("sparsegpt with a cross matrix does not depend on orientation or number of threads") {
   Dice dice(4);
   const Dense w = normals(dice, {outs, ins});
   const InputStatistics s = statistics(ins - 7, w);

@@ -59,12 +59,12 @@ std::vector<std::byte> bytes_of(CalibrationCache& cache, const Calibration& c,
 
 }  // namespace
 
-TEST_CASE("a calibration that is interrupted anywhere ends with the same bytes") {
+TEST_CASE("a calibration interrupted before any layer resumes to bit-identical weights") {
   const Calibration c;
   const TempDir dir;
   bool targets = true;
-  SUBCASE("towards the dense model's outputs") {}
-  SUBCASE("towards outputs on the same inputs") { targets = false; }
+  SUBCASE("targets: the dense model's outputs") {}
+  SUBCASE("targets: outputs on the pruned model's inputs") { targets = false; }
   CalibrationCache whole(dir / "whole", identity, c.batches.size());
   REQUIRE(c.run(whole, -1, targets) == 12);
   for (int stop = 0; stop < 12; ++stop) {
@@ -86,7 +86,7 @@ TEST_CASE("a calibration that is interrupted anywhere ends with the same bytes")
   }
 }
 
-TEST_CASE("activations in files are those that were stored") {
+TEST_CASE("a calibration cache loads stored activations, and reopens at the last resumable point") {
   using enum WalkedModel;
   const TempDir dir;
   const Dense x = Dense::of({2, 2}, {1, -2, 3, 4.5}), y = Dense::of({2, 2}, {0, 1, 0, 2});
@@ -118,7 +118,7 @@ TEST_CASE("activations in files are those that were stored") {
   }
 }
 
-TEST_CASE("points that a run cannot begin at do not harm the one that it can") {
+TEST_CASE("advancing past points that cannot be resumed preserves the last resumable point") {
   using enum WalkedModel;
   const TempDir dir;
   const auto at = [](float x) { return BatchActivations{{5, Dense::of({1}, {x})}}; };
@@ -141,7 +141,7 @@ TEST_CASE("points that a run cannot begin at do not harm the one that it can") {
   CHECK(!std::filesystem::exists(dir / "cache"));
 }
 
-TEST_CASE("a cache of another calibration, and a directory with other files, are refused") {
+TEST_CASE("a cache of another calibration or a directory with other files is rejected") {
   const TempDir dir;
   const std::string path = dir / "cache";
   { const CalibrationCache cache(path, identity, 1); }

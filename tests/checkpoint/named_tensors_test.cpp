@@ -11,7 +11,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("tensors are saved by name in their layouts, and loaded again") {
+TEST_CASE("save_tensors and load_tensors round-trip names, layouts and values") {
   const TempDir dir;
   const std::string path = dir / "weights.safetensors";
   const Dense w = Dense::of({2, 4}, {1, 0, 3, 0, 0, 6, -7, 0});
@@ -25,7 +25,8 @@ TEST_CASE("tensors are saved by name in their layouts, and loaded again") {
   CHECK(to_vector<std::int64_t>(again.at("ids")) == std::vector<std::int64_t>{3, -1});
 }
 
-TEST_CASE("a file is replaced where that is asked for, and stays whole for what was read from it") {
+TEST_CASE(
+    "save_tensors replaces a file only with overwrite, and loaded tensors keep their values") {
   const TempDir dir;
   const std::string path = dir / "weights.safetensors";
   save_tensors(path, {{"w", Dense::of({1}, {1})}});

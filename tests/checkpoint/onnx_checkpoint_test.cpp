@@ -47,7 +47,7 @@ std::string why_refused(const TempDir& dir, const std::string& tensor) {
 
 }  // namespace
 
-TEST_CASE("onnx checkpoint: elements in every field") {
+TEST_CASE("ONNX checkpoint: initializers are read from every data field") {
   const TempDir dir;
   const auto f32 = [](float v) { return pb::tag(4, 5) + pb::raw<float>({v}); };
   const std::string path = dir.write(
@@ -89,7 +89,7 @@ TEST_CASE("onnx checkpoint: elements in every field") {
   CHECK(elements<float>(c, "a/b") == std::vector<float>{2});  // no absolute path
 }
 
-TEST_CASE("onnx checkpoint: what nodes do with a tensor") {
+TEST_CASE("ONNX checkpoint: the nodes that read a tensor determine its use") {
   const TempDir dir;
   const auto w = [](std::string_view name) {
     return pb::tensor(name, 1, {2, 2}, pb::bytes(9, four));
@@ -144,7 +144,7 @@ TEST_CASE("onnx checkpoint: what nodes do with a tensor") {
   CHECK(!c.find("k2"));  // a constant that is not a weight
 }
 
-TEST_CASE("onnx checkpoint: external data are further shards") {
+TEST_CASE("ONNX checkpoint: external data are read as shards, and invalid locations are rejected") {
   const TempDir dir;
   std::filesystem::create_directory(dir / "data");
   dir.write("data/w.bin", "....." + four);
@@ -189,7 +189,7 @@ TEST_CASE("onnx checkpoint: external data are further shards") {
   CHECK(error_of([&] { (void)Checkpoint::of(file); }).find("got a stream") != std::string::npos);
 }
 
-TEST_CASE("onnx checkpoint: initializers that are none") {
+TEST_CASE("ONNX checkpoint: malformed initializers are rejected") {
   const TempDir dir;
   const auto refused = [&](const std::string& tensor, const std::string& why) {
     CHECK(why_refused(dir, tensor) == why);
@@ -233,7 +233,7 @@ TEST_CASE("onnx checkpoint: initializers that are none") {
   CHECK(error_of([&] { (void)Checkpoint::open(twice); }).ends_with("duplicate tensor name 'w'"));
 }
 
-TEST_CASE("onnx checkpoint: types without a dtype are left out, and said to be") {
+TEST_CASE("ONNX checkpoint: initializers of unsupported types are skipped with a note") {
   const TempDir dir;
   const std::string path =
       dir.write("m.onnx", model_of({pb::tensor("text", 8, {1}, pb::bytes(6, "x")),

@@ -17,7 +17,7 @@ std::string name_error(const std::string& path, Written what) {
 
 }  // namespace
 
-TEST_CASE("an ending that says another kind of file than what is written is refused") {
+TEST_CASE("a file extension of another format than the output's is rejected") {
   for (const Written what : {Written::checkpoint, Written::masks}) {
     CHECK(name_error("a/x.safetensors", what).empty());
     CHECK(name_error("x.SAFETENSORS", what).empty());
@@ -33,7 +33,7 @@ TEST_CASE("an ending that says another kind of file than what is written is refu
     CHECK(name_error(name, Written::directory).ends_with("is a directory (leave the ending out)"));
 }
 
-TEST_CASE("names without an ending, with one that says nothing, and streams are free") {
+TEST_CASE("streams and names with an unknown extension or none are accepted") {
   for (const Written what : {Written::checkpoint, Written::masks, Written::directory})
     for (const char* name :
          {"x", ".pt", "x.sparse", "v1.5", "x.pt/y", "a.bin.d", "-", "/dev/stdout"})

@@ -25,7 +25,7 @@ std::string paths_error(const std::vector<NamedPath>& inputs,
 
 }  // namespace
 
-TEST_CASE("an output that is an input, or that an input lies in, is refused by any spelling") {
+TEST_CASE("an output that is or contains an input is rejected, however its path is written") {
   const TempDir dir;
   fs::create_directories(dir / "m/sub");
   dir.write("m/in", "x");
@@ -48,7 +48,7 @@ TEST_CASE("an output that is an input, or that an input lies in, is refused by a
   CHECK(paths_error({{"", "-"}, {"", ""}}, {{"-o", "-"}}).empty());
 }
 
-TEST_CASE("a file in an input directory is not replaced, and a new one may come there") {
+TEST_CASE("an output in an input directory may be a new file, but not replace an existing file") {
   const TempDir dir;
   fs::create_directories(dir / "m/sub");
   dir.write("m/config.json", "x");
@@ -61,7 +61,7 @@ TEST_CASE("a file in an input directory is not replaced, and a new one may come 
   CHECK(paths_error({{"", dir / "m/sub"}}, {{"--report", dir / "m/config.json"}}).empty());
 }
 
-TEST_CASE("what a run keeps in its directory is no other output, and it lies in no input") {
+TEST_CASE("outputs may not be a run's own files, and a state directory may not lie in an input") {
   const TempDir dir;
   fs::create_directories(dir / "m/sub");
   const NamedPath state = {"--state", dir / "s", true,
@@ -79,7 +79,7 @@ TEST_CASE("what a run keeps in its directory is no other output, and it lies in 
             .empty());
 }
 
-TEST_CASE("a link to what is not there yet is what it leads to") {
+TEST_CASE("dangling symlinks resolve to their targets, and symlink loops are rejected") {
   const TempDir dir;
   fs::create_symlink("b", dir / "a");
   fs::create_symlink(dir / "c", dir / "b");
@@ -90,7 +90,7 @@ TEST_CASE("a link to what is not there yet is what it leads to") {
   CHECK_THROWS_AS(resolved(dir / "loop"), Error);
 }
 
-TEST_CASE("two outputs in one place, or one in the other, are refused") {
+TEST_CASE("two outputs with the same path, or one inside the other, are rejected") {
   const TempDir dir;
   const std::string a = dir / "a";
   CHECK(paths_error({}, {{"-o", a}, {"--report", dir / "./a"}}).ends_with("are the same file"));
@@ -108,7 +108,7 @@ TEST_CASE("two outputs in one place, or one in the other, are refused") {
   CHECK(paths_error({}, {{"-o", "/dev/null"}, {"--report", "/dev/null"}}).empty());
 }
 
-TEST_CASE("twenty thousand inputs and outputs are looked through at once") {
+TEST_CASE("check_outputs accepts 20,000 distinct inputs and outputs") {
   std::vector<NamedPath> in, out;
   for (int i = 0; i < 20000; ++i) {
     in.push_back({"", "in/m" + std::to_string(i)});
@@ -117,7 +117,7 @@ TEST_CASE("twenty thousand inputs and outputs are looked through at once") {
   CHECK(paths_error(in, out).empty());
 }
 
-TEST_CASE("a directory, by the slash at its end, takes a file under the input's name") {
+TEST_CASE("an output path that ends in a slash takes the file name of the input") {
   const TempDir dir;
   dir.write("in.safetensors", "x");
   fs::create_directories(dir / "m");

@@ -6,7 +6,7 @@
 
 using namespace sten;
 
-TEST_CASE("files with compressed tensors have a name of their own, and back") {
+TEST_CASE("file names of compressed checkpoints and plain file names map to each other") {
   const std::pair<const char*, const char*> names[] = {
       {"model.safetensors", "model.sten.safetensors"},
       {"model-00001-of-00003.safetensors", "model.sten-00001-of-00003.safetensors"},

@@ -16,7 +16,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("a process alone is rank 0 of 1, and sums, broadcasts and gathers change nothing") {
+TEST_CASE("a single process is rank 0 of 1, and its sums, broadcasts and gathers change nothing") {
   const auto ranks = comm_self();
   CHECK(ranks->rank() == 0);
   CHECK(ranks->size() == 1);
@@ -36,7 +36,7 @@ TEST_CASE("a process alone is rank 0 of 1, and sums, broadcasts and gathers chan
   CHECK(ranks->all_fail());
 }
 
-TEST_CASE("a communicator counts the bytes it is given") {
+TEST_CASE("a communicator counts the bytes of sums, broadcasts and gathers") {
   const auto ranks = comm_self();
   std::vector<float> x(100);
   ranks->sum(x);
@@ -47,17 +47,17 @@ TEST_CASE("a communicator counts the bytes it is given") {
   CHECK(ranks->bytes() == 420);
   ranks->sum(x, *transport_from("bfloat16"));
   CHECK(ranks->bytes() == 620);
-  ranks->gather(std::vector<std::uint32_t>(3));  // and their number
+  ranks->gather(std::vector<std::uint32_t>(3));  // 12 bytes and the count
   CHECK(ranks->bytes() == 640);
 }
 
-TEST_CASE("a transport has the name of its numbers, and others are none") {
+TEST_CASE("transports are named by their dtype, and unknown names have no transport") {
   CHECK(transport_from("float32") == Transport::float32);
   CHECK(transport_from("bfloat16") == Transport::bfloat16);
   CHECK(!transport_from("float16"));
 }
 
-TEST_CASE("the lowest rank that differs is named, with its text and that of rank 0") {
+TEST_CASE("rank_difference reports the lowest differing rank, its text and that of rank 0") {
   in_threads(4, [](const auto& ranks) {
     CHECK(!rank_difference(*ranks, "same"));
     const auto d = rank_difference(*ranks, ranks->rank() < 2 ? "one" : "another, longer one");
@@ -69,7 +69,7 @@ TEST_CASE("the lowest rank that differs is named, with its text and that of rank
   });
 }
 
-TEST_CASE("a rank of a test that throws alone leaves no other one waiting") {
+TEST_CASE("an exception on one thread rank does not leave other ranks waiting") {
   CHECK_THROWS_WITH(in_threads(3,
                                [](const auto& ranks) {
                                  ranks->barrier();
@@ -81,7 +81,7 @@ TEST_CASE("a rank of a test that throws alone leaves no other one waiting") {
                     "this one");
 }
 
-TEST_CASE("what fails on rank 0 fails everywhere, with its fault and its text") {
+TEST_CASE("on_first_rank runs on rank 0 only, and all ranks throw its error with fault and text") {
   in_threads(3, [](const auto& ranks) {
     int ran = 0;
     on_first_rank(*ranks, [&] { ++ran; });
@@ -96,7 +96,7 @@ TEST_CASE("what fails on rank 0 fails everywhere, with its fault and its text") 
   });
 }
 
-TEST_CASE("ranks of one machine share its processors out") {
+TEST_CASE("ranks on one machine divide its processors equally") {
   std::mutex lock;
   in_threads(2, [&](const auto& ranks) {
     const int n = threads_per_rank(*ranks);
@@ -105,7 +105,7 @@ TEST_CASE("ranks of one machine share its processors out") {
   });
 }
 
-TEST_CASE("a process is one of several only where its starter says so") {
+TEST_CASE("a process is one of several MPI ranks only if the launcher's variables say so") {
   CHECK(!mpi_launch().is_one_of_several);
   CHECK(comm_of_process()->size() == 1);
   {

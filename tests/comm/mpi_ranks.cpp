@@ -59,7 +59,7 @@ std::vector<float> added_up(std::size_t n, Transport by, bool is_reversed = fals
     const float x = number_of(is_reversed ? size - 1 - r : r, i);
     return by == Transport::bfloat16 ? to_bfloat16(x) : x;
   };
-  if (size == 1) return numbers_of(0, n);  // nothing travels
+  if (size == 1) return numbers_of(0, n);  // no transport
   std::vector<float> sums(n);
   for (std::size_t i = 0; i < n; ++i) {
     sums[i] = sent(0, i);
@@ -107,7 +107,7 @@ void check_sums_on_device(Sums& sums) {
 
 }  // namespace
 
-TEST_CASE("a sum in a device's memory has the same bits, and its thread uses the device") {
+TEST_CASE("sums in device memory are bit-identical to the rank-order sum and select the device") {
   for (const bool has_thread : {true, false}) {
     Sums sums(has_thread);
     check_sums_on_device(sums);
@@ -123,15 +123,15 @@ TEST_CASE("a sum in a device's memory has the same bits, and its thread uses the
   CHECK(has_bits_of(y, added_up(y.size(), Transport::float32)));
 }
 
-TEST_CASE("a sum is added up from rank 0 on, bit for bit, whatever the size of its span") {
+TEST_CASE("sums add the ranks' values in order from rank 0, bit for bit, at any size") {
   Sums sums(true);
   check_sums(sums);
-  if (size > 2)  // or the check would not see another order
+  if (size > 2)  // the sum of two values does not depend on the order
     CHECK(
         !has_bits_of(added_up(1000, Transport::float32), added_up(1000, Transport::float32, true)));
 }
 
-TEST_CASE("without a thread a sum is the same, and done when it was begun") {
+TEST_CASE("without a thread, sums are bit-identical and complete when begin() returns") {
   Sums sums(false);
   check_sums(sums);
   std::vector<float> x = numbers_of(rank, 100);
@@ -139,7 +139,7 @@ TEST_CASE("without a thread a sum is the same, and done when it was begun") {
   CHECK(has_bits_of(x, added_up(100, Transport::float32)));
 }
 
-TEST_CASE("a number has the same sum alone and among others") {
+TEST_CASE("the sum of an element does not depend on the span that contains it") {
   Sums sums(true);
   constexpr std::size_t n = 3 * (1 << 18) + 1, from = (1 << 18) - 5;
   for (const Transport by : {Transport::float32, Transport::bfloat16}) {
@@ -154,7 +154,7 @@ TEST_CASE("a number has the same sum alone and among others") {
   }
 }
 
-TEST_CASE("several sums are on the way at once, and are waited for in any order") {
+TEST_CASE("several sums can be pending at once and be awaited in any order") {
   Sums sums(true);
   std::vector<std::vector<float>> x;
   std::vector<PendingSum> pending;
@@ -175,7 +175,7 @@ TEST_CASE("several sums are on the way at once, and are waited for in any order"
   for (std::size_t i = 0; i < count; ++i) CHECK(has_bits_of(x[i], added_up(size_of(i), by(i))));
 }
 
-TEST_CASE("a sum that nobody waits for is done in the end, and so is one that is dropped") {
+TEST_CASE("a sum completes even if it is only polled or dropped") {
   Sums sums(true);
   std::vector<float> x = numbers_of(rank, 300000), y = x;
   PendingSum looked_at(sums.begin(x, Transport::float32));
@@ -185,8 +185,7 @@ TEST_CASE("a sum that nobody waits for is done in the end, and so is one that is
   CHECK(has_bits_of(x, added_up(x.size(), Transport::float32)));
 }
 
-TEST_CASE(
-    "as bfloat16, numbers and sums are rounded to the nearest, and to even where there are two") {
+TEST_CASE("bfloat16 transport rounds values and sums to nearest, ties to even") {
   if (size == 1) return;  // without transport there is no rounding
   Sums sums(true);
   constexpr float inf = std::numeric_limits<float>::infinity();
@@ -216,7 +215,7 @@ TEST_CASE(
   CHECK(y[0] == (size == 2 ? 2 + 1.0F / 64 : 3 + 1.0F / 32));
 }
 
-TEST_CASE("a call of all ranks has what each of them gave") {
+TEST_CASE("gather, unite and broadcast return the values of all ranks") {
   const auto of = [](int r) { return std::uint64_t{1} << (r * 7); };
   std::vector<std::uint64_t> wanted, x = {of(rank), 0, of(rank) << 30};
   for (int r = 0; r < size; ++r) wanted.push_back(of(r));
@@ -240,7 +239,7 @@ TEST_CASE("a call of all ranks has what each of them gave") {
   }
 }
 
-TEST_CASE("ranks that wait for one that is late leave the processor to others") {
+TEST_CASE("ranks that wait for a late rank use little processor time") {
   const auto seconds_of_processor = [] {
     timespec t{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);

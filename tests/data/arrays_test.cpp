@@ -46,7 +46,7 @@ TEST_CASE("idx files of every type are read") {
   CHECK(idx("\0\0\x08\2\0\0\0\0\0\0\0\3"s).size() == 0);
 }
 
-TEST_CASE("idx files with a wrong magic or a ragged end are refused") {
+TEST_CASE("malformed, truncated and overlong idx files are rejected") {
   const struct {
     std::string file, message;
   } cases[] = {
@@ -63,14 +63,14 @@ TEST_CASE("idx files with a wrong magic or a ragged end are refused") {
              idx_error(label_file + "x") == "1 extra bytes after the 2 bytes of shape [2] of U8"));
 }
 
-TEST_CASE("a small idx file that claims gigabytes costs no memory") {
+TEST_CASE("a small idx file that claims gigabytes of data is rejected") {
   CHECK(idx_error("\0\0\x0e\2\0\1\0\0\0\1\0\0x"s) ==
         "truncated: shape [65536, 65536] of F64 needs 34359738368 bytes, got 1");
   CHECK(has(idx_error("\0\0\x08\3\xff\xff\xff\xff\xff\xff\xff\xff\0\0\0\0"s),
             "[4294967295, 4294967295, 0]"));
 }
 
-TEST_CASE("features and labels may be idx or .npy files, each on its own") {
+TEST_CASE("idx features can be combined with idx or .npy labels") {
   const TempDir dir;
   const std::string npy = npy_header(DType::I32, {2}) + "\7\0\0\0\0\0\0\0"s;
   for (const std::string& y : {label_file, npy}) {
@@ -83,7 +83,7 @@ TEST_CASE("features and labels may be idx or .npy files, each on its own") {
   }
 }
 
-TEST_CASE("a .npy file in Fortran order is read as its rows") {
+TEST_CASE("a Fortran-order .npy file is read into row-major order") {
   const TempDir dir;
   std::string header = npy_header(DType::U8, {2, 3});
   header.replace(header.find("False"), 5, "True ");
@@ -92,7 +92,7 @@ TEST_CASE("a .npy file in Fortran order is read as its rows") {
   for (int i = 0; i < 6; ++i) CHECK(x.values.as<std::uint8_t>()[i] == i + 1);
 }
 
-TEST_CASE("array files that are damaged or something else are refused by name") {
+TEST_CASE("damaged and unsupported array files are rejected with the file name") {
   const TempDir dir;
   const auto refused = [&](const std::string& content) {
     const std::string message = error_of([&] { read_array(dir.write("x", content)); });

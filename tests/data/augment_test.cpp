@@ -30,7 +30,7 @@ std::vector<float> seen(const Dense& x, Index row, const ImageView& view) {
 
 }  // namespace
 
-TEST_CASE("a view moves an image, mirrors it, and has the padding of 0 around it") {
+TEST_CASE("an image view crops with zero padding, then mirrors") {
   const Dense x = two_images();
   CHECK(seen(x, 1, {}) == std::vector<float>{13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24});
   CHECK(seen(x, 0, {0, 0, true}) == std::vector<float>{5, 6, 3, 4, 1, 2, 11, 12, 9, 10, 7, 8});
@@ -39,7 +39,7 @@ TEST_CASE("a view moves an image, mirrors it, and has the padding of 0 around it
   CHECK(seen(x, 0, {1, -1, true}) == std::vector<float>{9, 10, 7, 8, 0, 0, 0, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("channels are normalised, and padding is a 0 that is normalised, too") {
+TEST_CASE("channel normalization applies to pixels and to padding zeros") {
   const Dense x = two_images();
   const ChannelScale by = channel_scale(2, 1.0 / 255, 0, {0.5, 0.25}, {0.25, 0.5});
   const Dense y =
@@ -52,7 +52,7 @@ TEST_CASE("channels are normalised, and padding is a 0 that is normalised, too")
   CHECK(v[8] == doctest::Approx(-0.5));
 }
 
-TEST_CASE("views depend on the seed and the number alone, and reach every place") {
+TEST_CASE("random views are deterministic by seed and index, and cover all shifts and flips") {
   const Augmentation a{2, true, 7};
   std::vector<int> tops(5), lefts(5), mirrored(2);
   for (std::uint64_t i = 0; i < 1000; ++i) {
@@ -69,7 +69,7 @@ TEST_CASE("views depend on the seed and the number alone, and reach every place"
   CHECK((none.top == 0 && none.left == 0 && !none.mirrored));
 }
 
-TEST_CASE("lists of another length than channels, and deviations of 0, are refused") {
+TEST_CASE("channel_scale rejects lists of the wrong length and a standard deviation of 0") {
   CHECK_THROWS_WITH_AS(channel_scale(3, 1, 0, {0.5}, {}),
                        "mean has 1 values: expected one for each of 3 channels", Error);
   CHECK_THROWS_AS(channel_scale(1, 1, 0, {}, {0}), Error);

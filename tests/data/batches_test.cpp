@@ -39,7 +39,7 @@ std::vector<Index> epoch_labels(Batches& batches, Index epoch) {
 
 }  // namespace
 
-TEST_CASE("an epoch has every row once, features beside their labels") {
+TEST_CASE("an epoch contains every row once, with features matched to labels") {
   Batches batches(rows(10), {.size = 4});
   CHECK(batches.per_epoch() == 3);
   CHECK(batches.at(0, 2).count() == 2);
@@ -56,7 +56,7 @@ TEST_CASE("an epoch has every row once, features beside their labels") {
   }
 }
 
-TEST_CASE("a batch depends on the seed and its number, not on the batches before it") {
+TEST_CASE("a batch depends on the seed and its index, not on earlier batches") {
   Batches one(rows(50), {.size = 8, .seed = 3}), other(rows(50), {.size = 8, .seed = 3});
   for (Index step = 0; step < 12; ++step) one.at(step);
   CHECK(labels(one.at(16)) == labels(other.at(16)));
@@ -65,14 +65,14 @@ TEST_CASE("a batch depends on the seed and its number, not on the batches before
   CHECK(labels(third.at(16)) != labels(other.at(16)));
 }
 
-TEST_CASE("a batch of twice the size is two batches in a row") {
+TEST_CASE("a batch of twice the size equals two consecutive batches") {
   Batches small(rows(40), {.size = 5}), large(rows(40), {.size = 10});
   std::vector<Index> two = labels(small.at(1, 2));
   for (const Index y : labels(small.at(1, 3))) two.push_back(y);
   CHECK(two == labels(large.at(1, 1)));
 }
 
-TEST_CASE("rows that were chosen come alone, in their order unless they are shuffled") {
+TEST_CASE("a subset of rows is batched in the given order, or shuffled") {
   Batches batches(rows(10), {7, 2, 9}, {.size = 2, .shuffle = false});
   for (const Index epoch : {0, 5})
     CHECK(epoch_labels(batches, epoch) == std::vector<Index>{7, 2, 9});
@@ -82,7 +82,7 @@ TEST_CASE("rows that were chosen come alone, in their order unless they are shuf
   CHECK(all == std::vector<Index>{2, 7, 9});
 }
 
-TEST_CASE("features of any dtype become float32, scaled and shifted") {
+TEST_CASE("F32 and U8 features become float32, scaled and shifted") {
   for (const DType dtype : {DType::F32, DType::U8}) {
     Batches batches(rows(3, dtype), {.size = 3, .shuffle = false, .scale = 0.5f, .shift = -1});
     const Examples batch = batches.at(0);
@@ -91,7 +91,7 @@ TEST_CASE("features of any dtype become float32, scaled and shifted") {
   }
 }
 
-TEST_CASE("batches of nothing, of rows that are not there or beyond an epoch are refused") {
+TEST_CASE("empty batches, out-of-range rows and out-of-range batch indices are rejected") {
   const auto usage = [](auto f) { return fault_of(f) == Fault::usage ? error_of(f) : ""; };
   CHECK(usage([] { Batches(rows(3), {.size = 0}); }) == "batches: batch size must be >= 1, got 0");
   CHECK(usage([] { Batches(rows(3), std::vector<Index>{}, {}); }) == "batches: no rows given");

@@ -24,7 +24,7 @@ const std::vector<ChatMessage> question{{"user", "Who?"}};
 
 }  // namespace
 
-TEST_CASE("messages become the prompts that transformers makes of them by the same templates") {
+TEST_CASE("chat prompts match those of transformers for the same templates") {
   std::ifstream in(STEN_SOURCE_DIR "/tests/data/chat_templates.json");
   const nlohmann::json all = nlohmann::json::parse(in);
   REQUIRE(all.size() > 30);
@@ -36,7 +36,7 @@ TEST_CASE("messages become the prompts that transformers makes of them by the sa
   }
 }
 
-TEST_CASE("a conversation is rendered without the start of a further message") {
+TEST_CASE("conversation() omits the generation prompt that prompt() adds") {
   const ChatTemplate chat(
       {"{% for m in messages %}<{{ m.content }}>{% endfor %}"
        "{% if add_generation_prompt %}<{% endif %}",
@@ -45,13 +45,13 @@ TEST_CASE("a conversation is rendered without the start of a further message") {
   CHECK(chat.conversation(question) == "<Who?>");
 }
 
-TEST_CASE("a template for tools and documents has none of them") {
+TEST_CASE("chat templates see tools and documents as none") {
   const ChatTemplate chat(
       {"{{ tools is none }} {{ documents is none }} {{ tools is defined }}", "t"});
   CHECK(chat.prompt(question) == "True True True");
 }
 
-TEST_CASE("a template is read from its own file, or from the tokenizer's configuration") {
+TEST_CASE("a chat template is read from chat_template.jinja or tokenizer_config.json") {
   const TempDir dir;
   CHECK(!ChatTemplateSource::read(dir.path()));
   dir.write("tokenizer_config.json",
@@ -70,7 +70,7 @@ TEST_CASE("a template is read from its own file, or from the tokenizer's configu
   CHECK(ChatTemplate(*ChatTemplateSource::read(dir.path())).prompt(question) == "</s><pad>");
 }
 
-TEST_CASE("templates that cannot run and messages that they refuse are errors of one line") {
+TEST_CASE("invalid chat templates and rejected messages give one-line errors") {
   const auto error = [](const char* jinja) {
     return error_of([&] { ChatTemplate({jinja, "a.json"}).prompt(question); });
   };

@@ -34,7 +34,7 @@ std::string not_cifar(const std::string& file, Index classes) {
 
 }  // namespace
 
-TEST_CASE("CIFAR-10's planes become pixels, with their labels") {
+TEST_CASE("CIFAR-10 color planes are read as interleaved pixels with their labels") {
   const Examples e = cifar_in(cifar_record("\x09", 1) + cifar_record("\x03", 50), 10);
   CHECK(e.features.dtype() == DType::U8);
   CHECK(e.features.extents == Shape{2, 32, 32, 3});
@@ -50,14 +50,14 @@ TEST_CASE("CIFAR-10's planes become pixels, with their labels") {
                 static_cast<std::uint8_t>(seeds[i] + 7 * y + 3 * x + 80 * c));
 }
 
-TEST_CASE("CIFAR-100 has fine labels, and coarse ones for 20 classes") {
+TEST_CASE("CIFAR-100 is read with its 100 fine or its 20 coarse labels") {
   const std::string file = cifar_record("\x13\x63", 1);
   CHECK(cifar_in(file, 100).labels.values.as<std::int64_t>()[0] == 99);
   CHECK(cifar_in(file, 20).labels.values.as<std::int64_t>()[0] == 19);
   CHECK(cifar_in(file, 20).features.values.as<std::uint8_t>()[1] == 81);
 }
 
-TEST_CASE("several files are one data set, in their order") {
+TEST_CASE("several CIFAR files are concatenated in the given order") {
   const TempDir dir;
   const std::string one = dir.write("1", cifar_record("\x01", 1)),
                     two = dir.write("2", cifar_record("\x02", 2) + cifar_record("\x03", 3));
@@ -67,7 +67,7 @@ TEST_CASE("several files are one data set, in their order") {
   CHECK(e.features.values.as<std::uint8_t>()[2 * 3072] == 1);
 }
 
-TEST_CASE("CIFAR files with a ragged end, or labels that are not a class, are refused") {
+TEST_CASE("CIFAR files of the wrong size or with out-of-range labels are rejected") {
   const std::string record = cifar_record("\x01", 1);
   CHECK(held(113, not_cifar(record.substr(1), 10) ==
                       "expected a multiple of 3073 bytes, the record size of CIFAR-10, got 3072 "
@@ -92,7 +92,7 @@ TEST_CASE("CIFAR files with a ragged end, or labels that are not a class, are re
         "cifar: classes must be 10, 100 or 20 (coarse), got 11");
 }
 
-TEST_CASE("a folder of CIFAR's files is known by their names") {
+TEST_CASE("CIFAR training and test files are found in a directory by name") {
   const TempDir dir;
   const auto error = [&](Index classes) {
     return error_of([&] { cifar_files(dir.path(), classes); });

@@ -33,7 +33,7 @@ std::string csv_error(const std::string& text, const CsvOptions& options = {}) {
 
 }  // namespace
 
-TEST_CASE("the last column is the label, and a header names columns") {
+TEST_CASE("the label is the last column by default, with or without a header") {
   for (const std::string text : {"a,b,label\n1,-2.5,0\n3e2,0,7\n", "1,-2.5,0\n3e2,0,7"}) {
     const Examples e = csv(text);
     CHECK(e.features.extents == Shape{2, 2});
@@ -44,7 +44,7 @@ TEST_CASE("the last column is the label, and a header names columns") {
   }
 }
 
-TEST_CASE("any column may be the label, by name or by number") {
+TEST_CASE("the label column can be chosen by name or by number") {
   const std::string text = "x,kind,y\n1,2,3\n4,5,6\n";
   for (const std::string label : {"kind", "2"}) {
     const Examples e = csv(text, {Header::guess, label});
@@ -59,7 +59,7 @@ TEST_CASE("any column may be the label, by name or by number") {
         "line 1: column name 'x' occurs twice");
 }
 
-TEST_CASE("columns called by numbers are a header only where that is said") {
+TEST_CASE("a first line of numbers is a header only with Header::present") {
   const std::string text = "0,1,2\n7,8,9\n";
   CHECK(csv(text).count() == 2);
   CHECK(csv(text, {Header::present, ""}).count() == 1);
@@ -73,7 +73,7 @@ TEST_CASE("a first line with a missing value is not a header") {
           "line 1, column 2: '" + word + "' is not a finite float32 value");
 }
 
-TEST_CASE("csv as other programs write it is read") {
+TEST_CASE("CSV files written by Excel, R and numpy.savetxt are read") {
   const std::vector<float> expected{1, 2, 3, 4};
   for (const std::string& text : {
            "\xef\xbb\xbf"
@@ -87,14 +87,14 @@ TEST_CASE("csv as other programs write it is read") {
   }
 }
 
-TEST_CASE("whole numbers of any length are read") {
+TEST_CASE("long integers are read as features and as labels") {
   CHECK(floats(csv("0,999999999,9999999999,007,12345678901234567890,1\n").features) ==
         std::vector<float>{0, 999999999.f, 9999999999.f, 7, 12345678901234567890.f});
   CHECK(classes(csv("1,999999999\n1,9999999999\n")) ==
         std::vector<Index>{999'999'999, 9'999'999'999});
 }
 
-TEST_CASE("rows that are ragged or not numeric are refused with line and column") {
+TEST_CASE("ragged and non-numeric CSV rows are rejected with line and column") {
   const struct {
     std::string text, message;
   } cases[] = {
@@ -124,7 +124,7 @@ TEST_CASE("rows that are ragged or not numeric are refused with line and column"
   CHECK(held(69, csv_error("1,2,3\n4,5\n") == "line 2 has 2 columns, expected 3 as in line 1"));
 }
 
-TEST_CASE("a file of many blocks is read alike at any number of threads, its errors too") {
+TEST_CASE("a multi-block CSV file gives the same rows and errors with 1 and 4 threads") {
   std::string text;
   std::vector<float> expected;
   for (int row = 0; row < 60'000; ++row) {
@@ -132,7 +132,7 @@ TEST_CASE("a file of many blocks is read alike at any number of threads, its err
     expected.push_back(static_cast<float>(row));
     expected.push_back(static_cast<float>(row) + 0.5f);
   }
-  // Both lines lie in later blocks, and in another one each.
+  // The two bad lines are in different blocks, neither of them the first.
   std::string bad = text;
   bad.replace(bad.find("30000,"), 6, "3000x,");
   bad.replace(bad.find("55000,"), 6, "5500x,");
@@ -145,7 +145,7 @@ TEST_CASE("a file of many blocks is read alike at any number of threads, its err
   }
 }
 
-TEST_CASE("the digits are 1797 rows of 64 values from 0 to 16 in 10 classes") {
+TEST_CASE("the digits data set has 1797 rows of 64 values from 0 to 16 in 10 classes") {
   const Examples e = read_csv(STEN_SOURCE_DIR "/recipes/data/digits.csv");
   CHECK(e.features.extents == Shape{1797, 64});
   CHECK(e.classes() == 10);
@@ -157,7 +157,7 @@ TEST_CASE("the digits are 1797 rows of 64 values from 0 to 16 in 10 classes") {
   CHECK(classes(e).back() == 8);
 }
 
-TEST_CASE("what is not a file with something in it is refused by name") {
+TEST_CASE("directories, missing files and empty files are rejected by name") {
   const TempDir dir;
   CHECK(error_of([&] { read_csv(dir.path()); }) ==
         dir.path() + ": expected a data file, got a directory");

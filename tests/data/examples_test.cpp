@@ -29,7 +29,7 @@ std::string refusal(const Dense& features, const Dense& labels) {
 
 }  // namespace
 
-TEST_CASE("labels of any integer dtype become classes") {
+TEST_CASE("U8, I16 and U64 labels become I64 class indices") {
   const Dense x = f32({2, 1}, {1, 2});
   for (const Dense& y :
        {dense<std::uint8_t>(DType::U8, {2}, {3, 0}), dense<std::int16_t>(DType::I16, {2}, {3, 0}),
@@ -41,7 +41,7 @@ TEST_CASE("labels of any integer dtype become classes") {
   }
 }
 
-TEST_CASE("features and labels that do not belong together are refused") {
+TEST_CASE("invalid or inconsistent features and labels are rejected") {
   const Dense x = f32({2, 1}, {1, 2}), y = dense<std::int32_t>(DType::I32, {2}, {0, 1});
   CHECK(refusal(x, y) == "");
   CHECK(refusal(f32({2}, {1, 2}), y) == "x.npy: features must be [examples, ...], got [2]");
@@ -57,7 +57,7 @@ TEST_CASE("features and labels that do not belong together are refused") {
   CHECK(refusal(Dense::zeros(DType::C64, {2, 1}), y) == "x.npy: unsupported dtype C64 of features");
 }
 
-TEST_CASE("features that float32 does not have are refused with their place") {
+TEST_CASE("features that are not finite in float32 are rejected with their position") {
   const Dense y = dense<std::int32_t>(DType::I32, {2}, {0, 1});
   constexpr float nan = std::numeric_limits<float>::quiet_NaN();
   CHECK(refusal(f32({2, 2}, {1, 2, 3, nan}), y) ==
@@ -68,7 +68,7 @@ TEST_CASE("features that float32 does not have are refused with their place") {
         "x.npy: element [1, 0] must be a finite float32 value, got inf");
 }
 
-TEST_CASE("shuffled rows are all rows once, in an order that the seed alone decides") {
+TEST_CASE("shuffled() is a permutation of all rows that is deterministic by seed") {
   std::vector<Index> rows = shuffled(1000, 5);
   CHECK(rows == shuffled(1000, 5));
   CHECK(rows != shuffled(1000, 6));
@@ -79,7 +79,7 @@ TEST_CASE("shuffled rows are all rows once, in an order that the seed alone deci
   CHECK(shuffled(8, 0) == std::vector<Index>{7, 0, 5, 3, 6, 4, 1, 2});
 }
 
-TEST_CASE("a split has every row in one part, and as many as the shares say") {
+TEST_CASE("a split partitions the rows by the requested shares") {
   const Split split = split_rows(1797, 0.6, 0.2, 0);
   CHECK(split.train.size() == 1078);
   CHECK(split.validation.size() == 359);
@@ -90,7 +90,7 @@ TEST_CASE("a split has every row in one part, and as many as the shares say") {
   CHECK(all == shuffled(1797, 0));
 }
 
-TEST_CASE("shares that add up to a whole number of rows give that number") {
+TEST_CASE("shares of whole rows are exact despite rounding, and invalid shares are rejected") {
   CHECK(shares_of(10, 0.7, 0.1).validation == 1);
   CHECK(shares_of(10, 0.7, 0.1).test == 2);
   CHECK(shares_of(10, 0.7, 0.3).test == 0);

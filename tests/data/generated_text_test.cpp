@@ -11,7 +11,7 @@ using namespace sten;
 
 namespace {
 
-// Tokens with the given bytes. As SentencePiece's, a text does not start with a blank.
+// Tokens with the given bytes. As in SentencePiece, a decoded text does not start with a blank.
 class ByteTokens final : public Tokenizer {
  public:
   explicit ByteTokens(std::vector<std::string> bytes) : bytes_(std::move(bytes)) {}
@@ -33,8 +33,7 @@ class ByteTokens final : public Tokenizer {
   std::vector<TokenId> ordinary_;
 };
 
-// The texts that come with the tokens after the first `before` ones in turn; the last one is that
-// of finish().
+// The text that each token after the first `before` tokens adds, and then the text of finish().
 std::vector<std::string> texts_of(const Tokenizer& tokenizer, const std::vector<std::int64_t>& ids,
                                   std::size_t before, std::vector<std::string> stops = {}) {
   GeneratedText text(tokenizer, std::span(ids).first(before), std::move(stops));
@@ -71,37 +70,37 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("text comes with its tokens, in whole characters") {
+TEST_CASE("generated text is returned token by token, in whole characters") {
   CHECK(texts_of({"To", " be", ","}) == Texts{"To", " be", ",", ""});
-  // The euro sign and an emoji in parts; what stays incomplete ends as U+FFFD.
+  // The euro sign and an emoji in parts; an incomplete character at the end becomes U+FFFD.
   CHECK(texts_of({"a", "\xe2", "\x82\xac", "\xf0\x9f", "\x98", "\x80!"}) ==
         Texts{"a", "", "\xe2\x82\xac", "", "", "\xf0\x9f\x98\x80!", ""});
   CHECK(texts_of({"a", "\xe2\x82"}) == Texts{"a", "", "\xef\xbf\xbd"});
 }
 
-TEST_CASE("the text of a token after a prompt is the one that it has in the whole text") {
+TEST_CASE("the first token after a prompt keeps its leading space") {
   CHECK(texts_of({" be", " be"}) == Texts{"be", " be", ""});
   CHECK(texts_of({"To", " be"}, {}, 1) == Texts{" be", ""});
 }
 
-TEST_CASE("a byte that makes a run of bytes invalid leaves earlier text as it is") {
+TEST_CASE("an invalid byte-fallback sequence does not change earlier text") {
   const std::string c3 = "<0xC3>", a9 = "<0xA9>", unknown = "\xef\xbf\xbd";
   CHECK(texts_of_fallback({"a", c3, a9, c3, "a", c3, a9}) ==
         Texts{"a", "", "\u00e9", "", unknown + "a", "", "\u00e9", ""});
   CHECK(texts_of_fallback({"a", c3, a9, c3}) == Texts{"a", "", "\u00e9", "", unknown});
-  // A prompt of 12 bytes, of which the last 8 begin within a character.
+  // A prompt of 12 bytes, whose last 8 bytes start inside a character.
   const std::vector<std::string> euro{"<0xE2>", "<0x82>", "<0xAC>"};
   std::vector<std::string> entries;
   for (int i = 0; i < 5; ++i) entries.insert(entries.end(), euro.begin(), euro.end());
   CHECK(texts_of_fallback(entries, 12) == Texts{"", "", "\u20ac", ""});
 }
 
-TEST_CASE("a stop text ends the text, in one token or across some, and is not returned") {
+TEST_CASE("a stop text in one or several tokens ends the text and is not returned") {
   CHECK(texts_of({"a", "END", "b"}, {"END"}) == Texts{"a", "", "", ""});
   CHECK(texts_of({"aE", "N", "Db", "c"}, {"END"}) == Texts{"a", "", "", "", ""});
-  // What looked like the start of a stop text is returned when it is none.
+  // Text that was held back as the start of a stop text is returned if it is not one.
   CHECK(texts_of({"aE", "N", "x", "E"}, {"END"}) == Texts{"a", "", "ENx", "", "E"});
   CHECK(texts_of({"ab", "ab", "c"}, {"abc", "x"}) == Texts{"", "ab", "", ""});
-  // The first one in the text counts.
+  // The stop text that occurs first in the text counts.
   CHECK(texts_of({"one two three"}, {"three", "two"}) == Texts{"one ", ""});
 }

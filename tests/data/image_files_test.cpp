@@ -44,7 +44,7 @@ const std::vector<Index> chosen{4, 0, 5, 5, 1};
 
 }  // namespace
 
-TEST_CASE("images that are decoded for a batch have the values of images in memory") {
+TEST_CASE("images decoded per batch are bit-identical to preloaded images") {
   if (!reads_png()) return;
   const SomeImages some;
   const ImageFiles files = some.files();
@@ -64,7 +64,7 @@ TEST_CASE("images that are decoded for a batch have the values of images in memo
     }
 }
 
-TEST_CASE("random crops are taken from the whole image, and do not depend on threads or order") {
+TEST_CASE("random crops are taken from the full image, independent of threads and batch") {
   if (!reads_png()) return;
   const SomeImages some;
   const ImageFiles files = some.files();
@@ -84,12 +84,12 @@ TEST_CASE("random crops are taken from the whole image, and do not depend on thr
     CHECK(same_bits(one, images_of(wanted, std::vector<Index>{0}, by,
                                    std::vector{view_of(random, numbers[i])}, false)));
   }
-  // Images 5 and 5 again, with other numbers.
+  // Image 5 occurs twice, with different numbers.
   const auto v = y.values.as<float>();
   CHECK_FALSE(std::equal(v.begin() + 2 * 192, v.begin() + 3 * 192, v.begin() + 3 * 192));
 }
 
-TEST_CASE("the first file in order that cannot be decoded is reported, however many threads read") {
+TEST_CASE("the first unreadable file in order is reported at any thread count") {
   if (!reads_png()) return;
   const SomeImages some;
   const ImageFiles files = some.files();

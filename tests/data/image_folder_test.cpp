@@ -51,7 +51,7 @@ FolderImages read_folder(const std::string& folder, const ImageOptions& options,
 
 }  // namespace
 
-TEST_CASE("folders are classes in the order of their names, images in that of theirs") {
+TEST_CASE("subfolders become classes, and classes and images are sorted by name") {
   if (!reads_png()) return;
   const PictureFolder f;
   f.add("dog/2.png", grey_png(5));
@@ -78,7 +78,7 @@ TEST_CASE("folders are classes in the order of their names, images in that of th
         std::vector<int>{2, 1, 1, 0, 0});
 }
 
-TEST_CASE("folders without classes or images, and files that are damaged, are refused by name") {
+TEST_CASE("folders without classes or images, and damaged files, are rejected by name") {
   if (!reads_png()) return;
   const PictureFolder f;
   const auto error = [&](const std::vector<std::string>* classes = nullptr) {
@@ -95,7 +95,7 @@ TEST_CASE("folders without classes or images, and files that are damaged, are re
   f.add("b/2.png", grey_png(1).substr(0, 60));
   const std::vector<std::string> classes{"a"};
   CHECK(error(&classes) == f.dir / "b" + ": unknown class 'b' (expected one of a)");
-  // The first one, however many look at once.
+  // The first damaged file is reported at any number of threads.
   for (const int team : {1, 3}) {
     const Threads several(team);
     CHECK(held(114, error() == f.dir / "b/2.png" + ": damaged PNG image: truncated"));
@@ -106,7 +106,7 @@ TEST_CASE("folders without classes or images, and files that are damaged, are re
         "images: a crop of 9 x 9 pixels does not fit a shorter side of 8");
 }
 
-TEST_CASE("a link to a folder above is not followed for ever") {
+TEST_CASE("a symbolic link to a parent folder does not cause endless recursion") {
   if (!reads_png()) return;
   const PictureFolder f;
   f.add("a/1.png", grey_png(1));

@@ -41,7 +41,7 @@ int sum_in(const Dense& image) {
   return std::accumulate(all.begin(), all.end(), 0);
 }
 
-// 12 x 10 pixels by Pillow, quality 50: colours with shared chroma, in scans, and as inks.
+// 12 x 10 pixels by Pillow, quality 50: with subsampled chroma, progressive, and in CMYK.
 const std::string colour_jpeg = bytes_of_hex(
     "ffd8ffe000104a46494600010100000100010000ffdb004300100b0c0e0c0a100e0d0e1211101318281a"
     "181616183123251d283a333d3c3933383740485c4e404457453738506d51575f626768673e4d71797064"
@@ -121,7 +121,7 @@ TEST_CASE("every image library reads") {
   CHECK(not_decoded(grey_jpeg).empty() == reads_jpeg());
 }
 
-TEST_CASE("PNG images of all kinds become grey, or red, green and blue") {
+TEST_CASE("PNG images of every color type are decoded to grayscale or RGB") {
   if (!reads_png()) return;
   const Dense colours = decoded(small_png.bytes());
   CHECK(colours.extents == Shape{2, 2, 3});
@@ -134,12 +134,12 @@ TEST_CASE("PNG images of all kinds become grey, or red, green and blue") {
         std::vector<int>{255, 0, 255, 0, 255, 0, 255, 0, 255, 0});
   CHECK(bytes_in(decoded(PngFile{3, 1, 2, 0, "\x1b"s}.bytes())) == std::vector<int>{0, 85, 170});
   CHECK(bytes_in(decoded(PngFile{2, 1, 4, 0, "\x1f"s}.bytes())) == std::vector<int>{17, 255});
-  // The upper bytes of 16 bits.
+  // Only the upper bytes of 16-bit samples are read.
   CHECK(bytes_in(decoded(PngFile{2, 1, 16, 0, "\x12\xff\xab\0"s}.bytes())) ==
         std::vector<int>{0x12, 0xab});
   CHECK(bytes_in(decoded(PngFile{1, 1, 16, 6, "\1\xff\2\xff\3\xff\0\0"s}.bytes())) ==
         std::vector<int>{1, 2, 3});
-  // Alpha goes.
+  // Alpha is dropped.
   CHECK(bytes_in(decoded(PngFile{2, 1, 8, 4, "\7\0\x08\xff"s}.bytes())) == std::vector<int>{7, 8});
   CHECK(bytes_in(decoded(PngFile{1, 1, 8, 6, "\1\2\3\0"s}.bytes())) == std::vector<int>{1, 2, 3});
   const std::string colour_0_is_clear = png_chunk("tRNS", "\0"s);
@@ -153,7 +153,7 @@ TEST_CASE("PNG images of all kinds become grey, or red, green and blue") {
         std::vector<int>{1});
 }
 
-TEST_CASE("an interlaced PNG image is put together") {
+TEST_CASE("an interlaced PNG image is decoded") {
   if (!reads_png()) return;
   // Interlacing of 3 x 3 pixels: pass 1 has (0, 0); passes 2 and 3 are empty; 4 has row 0, column
   // 2; 5 has row 2, columns 0 and 2; 6 has column 1 of rows 0 and 2; 7 has row 1.
@@ -162,7 +162,7 @@ TEST_CASE("an interlaced PNG image is put together") {
   CHECK(bytes_in(decoded(file.bytes())) == std::vector<int>{1, 2, 3, 4, 5, 6, 7, 8, 9});
 }
 
-TEST_CASE("JPEG images have Pillow's pixels") {
+TEST_CASE("decoded JPEG pixels match Pillow's") {
   if (!reads_jpeg()) return;
   const Dense grey = decoded(grey_jpeg);
   CHECK(grey.extents == Shape{6, 9, 1});
@@ -184,7 +184,7 @@ TEST_CASE("JPEG images have Pillow's pixels") {
   CHECK(sum_in(inks) == 38786);
 }
 
-TEST_CASE("images that are cut off anywhere are refused") {
+TEST_CASE("PNG and JPEG images truncated at any byte are rejected") {
   if (!reads_png() || !reads_jpeg()) return;
   const std::string png = small_png.bytes();
   bool are_refused = true;
@@ -198,7 +198,7 @@ TEST_CASE("images that are cut off anywhere are refused") {
   CHECK(not_decoded(grey_jpeg.substr(0, 170)) == "damaged JPEG image: Premature end of JPEG file");
 }
 
-TEST_CASE("damaged images are refused, or read as something") {
+TEST_CASE("a PNG image with any byte changed is rejected, and a changed JPEG does not crash") {
   if (!reads_png() || !reads_jpeg()) return;
   // Checksums cover every byte of a PNG image except the signature.
   const std::string png = small_png.bytes();
@@ -216,8 +216,7 @@ TEST_CASE("damaged images are refused, or read as something") {
     }
 }
 
-TEST_CASE(
-    "images with more pixels than they may have, or can have, are refused before memory is taken") {
+TEST_CASE("images that claim more pixels than the limit or the file size allows are rejected") {
   if (!reads_png() || !reads_jpeg()) return;
   const auto png = [](std::uint32_t side) {
     PngFile claims = small_png;
@@ -236,7 +235,7 @@ TEST_CASE(
   CHECK(not_decoded(small_png.bytes(), {.pixels = 3}) == "2 x 2 pixels are more than 3");
 }
 
-TEST_CASE("scans, coefficients and texts are bounded") {
+TEST_CASE("JPEG scans and decoding memory are limited, and damaged PNG text is ignored") {
   if (!reads_png() || !reads_jpeg()) return;
   CHECK(not_decoded(scans_jpeg(1024, 1, 900)) == "");
   CHECK(not_decoded(scans_jpeg(4096, 1, 12)) == "");
@@ -249,13 +248,13 @@ TEST_CASE("scans, coefficients and texts are bounded") {
   CHECK(not_decoded(scans_jpeg(240, 3, 2), limits) ==
         "decoding needs 518 kB, too much for a file of 501 bytes");
   CHECK(taken == 240 * 240 * 3);
-  // A text that is damaged is not looked at.
+  // A damaged text chunk is not read.
   PngFile text = small_png;
   text.more = png_chunk("zTXt", "key\0\0 no deflated text"s);
   CHECK(bytes_in(decoded(text.bytes())) == bytes_in(decoded(small_png.bytes())));
 }
 
-TEST_CASE("files that are not images, or images of another kind, are refused by what they are") {
+TEST_CASE("files that are not PNG or JPEG are rejected by their detected format") {
   const struct {
     std::string file, message;
   } cases[] = {
@@ -273,7 +272,7 @@ TEST_CASE("files that are not images, or images of another kind, are refused by 
   CHECK(has(error_of([&] { read_image(dir / "none.png"); }), "none.png"));
 }
 
-TEST_CASE("grey becomes colours and back") {
+TEST_CASE("RGB converts to grayscale as in Pillow, and grayscale to RGB") {
   const Dense grey = with_channels(
       [] {
         Dense colours = Dense::zeros(DType::U8, {1, 3, 3});

@@ -24,7 +24,7 @@ std::string repeated(std::string_view what, int times) {
 
 }  // namespace
 
-TEST_CASE("expressions and statements give the text of jinja2") {
+TEST_CASE("rendered expressions and statements match jinja2") {
   std::ifstream in(STEN_SOURCE_DIR "/tests/data/jinja_cases.json");
   const auto all = nlohmann::ordered_json::parse(in);
   REQUIRE(all.at("cases").size() > 120);
@@ -35,7 +35,7 @@ TEST_CASE("expressions and statements give the text of jinja2") {
   }
 }
 
-TEST_CASE("syntax that is invalid or not supported is named with its line") {
+TEST_CASE("invalid and unsupported template syntax is reported with its line") {
   CHECK(error("a\n{{ 1 +") == "t: line 2: unterminated tag");
   CHECK(error("{{ 1 + }}") == "t: line 1: unexpected end");
   CHECK(error("{{ 'a }}") == "t: line 1: unterminated string");
@@ -55,7 +55,7 @@ TEST_CASE("syntax that is invalid or not supported is named with its line") {
   CHECK(error("{{ raise_exception('a\\nb') }}") == "t: line 1: a\\nb");
 }
 
-TEST_CASE("templates end within bounds of time, memory and the stack") {
+TEST_CASE("templates are limited in steps, memory and nesting depth") {
   const std::string loop = "{% for i in range(1000) %}", end = "{% endfor %}";
   CHECK(error(loop + loop + "x" + end + end) == "t: line 1: more than 1000000 steps");
   CHECK(error("{{ range(1000000000) }}") == "t: line 1: more than 1000000 steps");

@@ -29,7 +29,7 @@ std::string problem(F&& f) {
 
 }  // namespace
 
-TEST_CASE("fields of a csv are those of RFC 4180") {
+TEST_CASE("CSV fields are parsed as in RFC 4180") {
   const auto rows = texts("r.csv",
                           "\xEF\xBB\xBFlabel,text,more\r\n"
                           "good,\"a \"\"b\"\", c\nd\",1\r\n"
@@ -49,7 +49,7 @@ TEST_CASE("fields of a csv are those of RFC 4180") {
   CHECK(rows[2].text.empty());
 }
 
-TEST_CASE("tab-separated values, and JSON lines with any kind of label") {
+TEST_CASE("TSV and JSON Lines are read, with string, integer and boolean labels") {
   const auto rows = texts("r.tsv", "text\tlabel\na, b\t1\n\t2\nc\t\"3\"\n");
   REQUIRE(rows.size() == 3);
   CHECK(rows[0].text == "a, b");
@@ -66,7 +66,7 @@ TEST_CASE("tab-separated values, and JSON lines with any kind of label") {
   CHECK(lines[2].label == "y");
 }
 
-TEST_CASE("words are lists, or texts with blanks between them") {
+TEST_CASE("words and their labels are read from lists or whitespace-separated text") {
   for (const auto& rows :
        {words("r.jsonl", R"({"tokens": ["New York", "is"], "labels": ["B-P", "O"]})"
                          "\n"
@@ -80,7 +80,7 @@ TEST_CASE("words are lists, or texts with blanks between them") {
   }
 }
 
-TEST_CASE("what is no such file is refused with its line") {
+TEST_CASE("malformed files of labelled text are rejected with their line") {
   const auto of_texts = [](const char* name, const std::string& bytes) {
     return problem([&] { texts(name, bytes); });
   };

@@ -56,7 +56,7 @@ bool same(const MaskedBatch& a, const MaskedBatch& b) {
 
 }  // namespace
 
-TEST_CASE("a batch shows windows of the text, and says which characters to predict") {
+TEST_CASE("a batch has windows of the text and the masked positions to predict") {
   const Array<TokenId> ids = text(500);
   const MaskedBatch b = masked(500, {.window = 20, .batch = 8}).at(3);
   CHECK(b.ids.extents == Shape{8, 20});
@@ -77,7 +77,7 @@ TEST_CASE("a batch shows windows of the text, and says which characters to predi
   CHECK(!masked_positions.empty());
 }
 
-TEST_CASE("of the characters 15 % are predicted: 80 % masked, 10 % random, 10 % as they are") {
+TEST_CASE("15 % of the characters are predicted: 80 % masked, 10 % random, 10 % unchanged") {
   const MaskedBatch b = masked(100'000, {.window = 500, .batch = 200, .draw = false}).at(0);
   const auto ids = numbers(b.ids), masked_positions = numbers(b.masked_positions),
              wanted = numbers(b.wanted);
@@ -102,7 +102,7 @@ TEST_CASE("of the characters 15 % are predicted: 80 % masked, 10 % random, 10 % 
   for (Index c = 2; c < 2 + characters; ++c) CHECK(seen[c] > 0);
 }
 
-TEST_CASE("a batch depends on the seed and its number alone") {
+TEST_CASE("a masked batch is deterministic by seed and index") {
   const MaskedText one = masked(1000, {.window = 16, .batch = 4, .seed = 7});
   const MaskedText again = masked(1000, {.window = 16, .batch = 4, .seed = 7});
   const MaskedText other = masked(1000, {.window = 16, .batch = 4, .seed = 8});
@@ -113,7 +113,7 @@ TEST_CASE("a batch depends on the seed and its number alone") {
   }
 }
 
-TEST_CASE("four small batches are one large batch") {
+TEST_CASE("four small batches equal one batch of four times the size") {
   for (const bool draw : {true, false}) {
     const MaskedText small = masked(1000, {.window = 16, .batch = 2, .draw = draw});
     const MaskedText large = masked(1000, {.window = 16, .batch = 8, .draw = draw});
@@ -127,7 +127,7 @@ TEST_CASE("four small batches are one large batch") {
   }
 }
 
-TEST_CASE("windows in turn cover their part of the text once, the last batch with what is left") {
+TEST_CASE("sequential windows cover their text range once, with a smaller last batch") {
   const Array<TokenId> ids = text(100);
   const MaskedText part(ids, 10, 95, vocabulary(), {.window = 20, .batch = 3, .draw = false});
   CHECK(part.per_epoch() == 2);
@@ -138,8 +138,8 @@ TEST_CASE("windows in turn cover their part of the text once, the last batch wit
         "masked text: batch 2 is out of range: an epoch has 2 batches");
 }
 
-TEST_CASE("windows are drawn from all of their part, and from nothing else") {
-  // A part of a window plus two tokens has three windows.
+TEST_CASE("random windows cover their text range and stay within it") {
+  // A range of one window plus two tokens has three windows.
   const Array<TokenId> ids = text(100);
   const MaskedText part(ids, 40, 62, vocabulary(), {.window = 20, .batch = 64, .predicted = 0});
   const auto shown = numbers(part.at(0).ids);
@@ -152,7 +152,7 @@ TEST_CASE("windows are drawn from all of their part, and from nothing else") {
   CHECK(part.at(0).masked_positions.extents == Shape{0});
 }
 
-TEST_CASE("options without a meaning and texts too short for a window are refused") {
+TEST_CASE("invalid masking options and texts shorter than a window are rejected") {
   const auto refused = [](Index n, const MaskedTextOptions& options) {
     CHECK(fault_of([&] { masked(n, options); }) == Fault::usage);
     return error_of([&] { masked(n, options); });

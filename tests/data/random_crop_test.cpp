@@ -33,7 +33,7 @@ Dense made_image(Index height, Index width) {
 
 }  // namespace
 
-TEST_CASE("random crops are those of torchvision's RandomResizedCrop for the same random numbers") {
+TEST_CASE("random crops match torchvision's RandomResizedCrop for the same random numbers") {
   const nlohmann::json all = reference();
   for (const auto& c : all.at("crops")) {
     CAPTURE(c.dump());
@@ -44,7 +44,7 @@ TEST_CASE("random crops are those of torchvision's RandomResizedCrop for the sam
   }
 }
 
-TEST_CASE("a crop that is resized has Pillow's bytes, whichever axes shrink or grow") {
+TEST_CASE("resized crops are bit-identical to Pillow's, with axes that shrink or grow") {
   const nlohmann::json all = reference();
   for (const auto& r : all.at("resized")) {
     const auto crop = r.at("crop").get<std::vector<Index>>();
@@ -57,7 +57,7 @@ TEST_CASE("a crop that is resized has Pillow's bytes, whichever axes shrink or g
   }
 }
 
-TEST_CASE("crops are inside of any image, also of one that is a line or one pixel") {
+TEST_CASE("random crops stay inside images of any size, down to one pixel") {
   for (const auto& [height, width] :
        {std::pair<Index, Index>{1, 1}, {1, 900}, {900, 1}, {2, 3}, {17, 5}})
     for (std::uint64_t i = 0; i < 200; ++i) {

@@ -34,7 +34,7 @@ int sum_of_values(const Dense& image) {
 
 }  // namespace
 
-TEST_CASE("resized images have Pillow's bytes") {
+TEST_CASE("resized images match Pillow's") {
   CHECK(values_in(resized(made_image(7, 9, 1), 3, 4)) ==
         std::vector<int>{104, 119, 121, 155, 133, 131, 135, 146, 133, 112, 120, 122});
   CHECK(values_in(resized(made_image(3, 2, 1), 5, 4)) ==
@@ -48,13 +48,13 @@ TEST_CASE("resized images have Pillow's bytes") {
   CHECK(sum_of_values(large) == 1163593);
 }
 
-TEST_CASE("an image of the size that is wanted is not changed") {
+TEST_CASE("resizing or center-cropping to the same size returns the image unchanged") {
   const Dense image = made_image(5, 8, 3);
   CHECK(testing::same_bits(resized(image, 5, 8), image));
   CHECK(testing::same_bits(centre_of(made_image(6, 6, 3), 6, 6), made_image(6, 6, 3)));
 }
 
-TEST_CASE("a part of a resized image is what the whole has there") {
+TEST_CASE("resizing one region gives the same pixels as resizing the whole image") {
   const Dense image = made_image(31, 23, 3), whole = resized(image, 17, 40);
   const Dense part = resized(image, {0, 0, 31, 23}, 17, 40, {5, 9, 7, 20});
   for (Index y = 0; y < 7; ++y)
@@ -63,7 +63,7 @@ TEST_CASE("a part of a resized image is what the whole has there") {
               whole.values.as<std::uint8_t>()[(y + 5) * 120 + 27 + k]);
 }
 
-TEST_CASE("the middle of an image is torchvision's") {
+TEST_CASE("the center crop matches torchvision's") {
   const struct {
     Index h, w, shorter, size;
     int sum;
@@ -85,7 +85,7 @@ TEST_CASE("the middle of an image is torchvision's") {
   }
 }
 
-TEST_CASE("a line of pixels costs no more than the square that it becomes") {
+TEST_CASE("an image one pixel high can be resized and center-cropped to a square") {
   const Dense line = made_image(1, 60000, 1);
   CHECK(centre_of(line, 200, 200).extents == Shape{200, 200, 1});
 }

@@ -85,7 +85,7 @@ std::string gguf_of(const std::string& model, const std::string& settings, std::
 
 }  // namespace
 
-TEST_CASE("a tokenizer.model gives the ids and texts of SentencePiece") {
+TEST_CASE("encoding and decoding with a tokenizer.model match SentencePiece") {
   const auto all = nlohmann::json::parse(bytes_of_file(sentencepiece_files + "expected.json"));
   const auto& texts = all["texts"];
   CHECK(all["models"].size() == 4);
@@ -102,7 +102,7 @@ TEST_CASE("a tokenizer.model gives the ids and texts of SentencePiece") {
   }
 }
 
-TEST_CASE("tokens around a text are those of tokenizer_config.json, by default the first one") {
+TEST_CASE("tokenizer_config.json sets the bos and eos tokens; the default adds only bos") {
   const TempDir dir;
   const auto t = tokenizer_with(dir, "llama", "{}");
   CHECK(t->special_ids().bos == 1);
@@ -115,7 +115,7 @@ TEST_CASE("tokens around a text are those of tokenizer_config.json, by default t
   CHECK(sequence(*both, "a") == Ids{a[0], 3});
 }
 
-TEST_CASE("special and added tokens are found in texts, which continue with or without a prefix") {
+TEST_CASE("special and added tokens are matched, with a space prefix after them in legacy mode") {
   const TempDir dir;
   const std::string added =
       R"("added_tokens_decoder": {"480": {"content": "<new>", "special": false}})";
@@ -132,14 +132,14 @@ TEST_CASE("special and added tokens are found in texts, which continue with or w
   CHECK(one->entry(ids[2]) == "a");
 }
 
-TEST_CASE("a directory's tokenizer.json is read before its tokenizer.model") {
+TEST_CASE("tokenizer.json is preferred to tokenizer.model in a directory") {
   const TempDir dir;
   dir.write("tokenizer.model", "");
   const std::string json = dir.write("tokenizer.json", "{}");
   CHECK(tokenizer_file(dir.path()) == json);
 }
 
-TEST_CASE("a broken or unsupported tokenizer.model is refused in one line") {
+TEST_CASE("a broken or unsupported tokenizer.model is rejected with a one-line error") {
   const TempDir dir;
   const auto refused = [&](const std::string& bytes, const std::string& message) {
     const std::string file = dir.write("tokenizer.model", bytes);
@@ -162,7 +162,7 @@ TEST_CASE("a broken or unsupported tokenizer.model is refused in one line") {
   const std::string no_ids = "\xc8\x02\x7f\xd0\x02\x7f";  // 127 for bos and eos
   refused(piece + field(2, no_ids), "got 127");
   refused(piece + piece + piece, "'a' occurs twice, with the ids 0 and 1");
-  // Every byte of a model changed, and every beginning of one: an error, or ids.
+  // One bit of every seventh byte of a model changed: a one-line error, or ids.
   const std::string model = bytes_of_file(sentencepiece_files + "unigram.model");
   for (std::size_t i = 0; i < model.size(); i += 7) {
     std::string changed = model;
@@ -173,7 +173,7 @@ TEST_CASE("a broken or unsupported tokenizer.model is refused in one line") {
   }
 }
 
-TEST_CASE("the tokenizer of a T5 in a GGUF file is a Unigram, whose sequences end with a token") {
+TEST_CASE("a T5 tokenizer in a GGUF file is Unigram and appends the eos token") {
   const TempDir dir;
   const std::string file = dir.write("t5.gguf", t5_gguf({0, 0, 0, -3, -2, -2, -2.5f, -3}));
   const auto t = read_tokenizer(file);
@@ -187,7 +187,7 @@ TEST_CASE("the tokenizer of a T5 in a GGUF file is a Unigram, whose sequences en
             "expected a score and a type per token, got 8 tokens, 1 scores and 8 types"));
 }
 
-TEST_CASE("a GGUF file with the tokens of a tokenizer.model gives the same ids") {
+TEST_CASE("a GGUF file written from a tokenizer.model encodes text to the same ids") {
   const auto all = nlohmann::json::parse(bytes_of_file(sentencepiece_files + "expected.json"));
   const Warnings warnings;
   const TempDir dir;
@@ -200,7 +200,8 @@ TEST_CASE("a GGUF file with the tokens of a tokenizer.model gives the same ids")
     for (std::size_t i = 0; i < all["texts"].size(); ++i) {
       const auto text = all["texts"][i].get<std::string>();
       CAPTURE(text);
-      // Runs of spaces in a GGUF file of Gemma are merged, as in transformers, not the longest token.
+      // With Gemma's GGUF file, runs of spaces are merged as in transformers; SentencePiece
+      // prefers the longest token.
       if (model == std::string("gemma") && text.starts_with("    ")) continue;
       CHECK(ids_of(*t, text) == expected[i][0].get<Ids>());
     }
@@ -208,7 +209,7 @@ TEST_CASE("a GGUF file with the tokens of a tokenizer.model gives the same ids")
   CHECK(warnings.all.empty());
 }
 
-TEST_CASE("special and added tokens of a tokenizer.model are in the GGUF file") {
+TEST_CASE("special and added tokens of a tokenizer.model are written to the GGUF file") {
   const std::string bytes =
       gguf_of("llama", R"({"add_eos_token": true, "pad_token": "</s>", "chat_template": "x",
                            "added_tokens_decoder": {"1": {"content": "<s>", "special": true},
@@ -237,7 +238,7 @@ TEST_CASE("special and added tokens of a tokenizer.model are in the GGUF file") 
   CHECK(types[481] == 5);  // unused
 }
 
-TEST_CASE("a tokenizer.model that llama.cpp cannot have as llama is refused for GGUF") {
+TEST_CASE("a tokenizer.model that GGUF's llama tokenizer cannot express is rejected") {
   const auto refusal = [](const char* model, const char* settings, std::size_t vocabulary) {
     return error_of([&] { gguf_of(model, settings, vocabulary); });
   };

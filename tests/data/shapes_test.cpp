@@ -12,7 +12,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("shapes are the same at any number of threads, and each image by itself") {
+TEST_CASE("drawn shapes do not depend on the thread count or the image count") {
   Examples first;
   for (const int team : {1, 3}) {
     const Threads several(team);
@@ -29,8 +29,8 @@ TEST_CASE("shapes are the same at any number of threads, and each image by itsel
   CHECK_FALSE(same_bits(draw_shapes({.count = 30, .seed = 1}).features, fewer.features));
 }
 
-TEST_CASE("shapes of a class cover what its form does, wherever they are and in any colour") {
-  // Pixels that are far from the ground, which without noise is even from corner to corner.
+TEST_CASE("each shape class covers its geometric area, relative to the disc") {
+  // Counts pixels far from the background, a linear gradient between corners if there is no noise.
   double covered[10] = {};
   const Index side = 32, last = side - 1, count = 1000;
   const Examples e = draw_shapes({.count = count, .size = side, .noise = 0});
@@ -62,7 +62,7 @@ TEST_CASE("shapes of a class cover what its form does, wherever they are and in 
   CHECK(to_disc(9) == doctest::Approx(2 / 3.1416).epsilon(0.08));
 }
 
-TEST_CASE("shapes that cannot be drawn are refused") {
+TEST_CASE("draw_shapes rejects an invalid count, size or noise") {
   CHECK(error_of([] { draw_shapes({.count = 0}); }) ==
         "shapes: cannot draw 0 images of 16 x 16 pixels with noise 48");
   CHECK_FALSE(error_of([] { draw_shapes({.size = 7}); }).empty());

@@ -55,7 +55,7 @@ class Documents {
 
 }  // namespace
 
-TEST_CASE("a text file is one document, and the end token separates it from the next file") {
+TEST_CASE("each text file is one document, and the end token separates documents") {
   Documents d;
   const std::string text = d.write("a.txt", "cab\n");
   const PackedDocuments one = d.read({text}), two = d.read({text, d.write("b.txt", "d")});
@@ -66,7 +66,7 @@ TEST_CASE("a text file is one document, and the end token separates it from the 
   CHECK(two.boundary(2) == 2);
 }
 
-TEST_CASE("each line of JSON Lines is a document with an end token, which splits do not divide") {
+TEST_CASE("each JSON line is a document with an end token, and splits keep documents whole") {
   Documents d;
   const PackedDocuments p = d.lines("{\"text\": \"abc\"}\n\n{\"text\": \"d\", \"id\": 1}\n");
   CHECK(ids_of(p.tokens) == Ids{6, 2, 7, 3, 7});
@@ -76,7 +76,7 @@ TEST_CASE("each line of JSON Lines is a document with an end token, which splits
   CHECK(boundaries == std::vector<Index>{0, 0, 3, 3, 5, 5});
 }
 
-TEST_CASE("the loss counts tokens of completions, also one that begins in the prompt") {
+TEST_CASE("completion-only loss counts completion tokens, even one that starts in the prompt") {
   Documents d;
   const std::string text = R"({"prompt": "ca", "completion": "bd"})"
                            "\n"
@@ -89,7 +89,7 @@ TEST_CASE("the loss counts tokens of completions, also one that begins in the pr
   CHECK(p.counted(4, 6) == 1);
 }
 
-TEST_CASE("the loss counts messages of the assistant with their end tokens, not their headers") {
+TEST_CASE("completion-only loss counts assistant messages and end tokens, not headers") {
   const std::string text =
       R"({"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "c"}, )"
       R"({"role": "user", "content": "b"}, {"role": "assistant", "content": "d"}]})";
@@ -108,7 +108,7 @@ TEST_CASE("the loss counts messages of the assistant with their end tokens, not 
   CHECK(counting.error(text).empty());
 }
 
-TEST_CASE("documents that are not text, completions or messages are refused by file and line") {
+TEST_CASE("documents other than text, completions or messages are rejected with file and line") {
   Documents d;
   CHECK(d.error("\n{\n").starts_with("a.jsonl: line 2: not JSON"));
   CHECK(d.error("3").starts_with("a.jsonl: line 1: "));
@@ -136,7 +136,7 @@ TEST_CASE("documents that are not text, completions or messages are refused by f
             .starts_with("a.jsonl: line 1: tokenizer_config.json: line 1: No."));
 }
 
-TEST_CASE("a text in another script than the tokenizer knows is refused") {
+TEST_CASE("a text of mostly unknown tokens is rejected") {
   const TempDir dir;
   const std::string vocabulary = dir.write("vocab.json", R"({"[UNK]": 0, "a": 1})");
   const auto read = [&](const char* text) {

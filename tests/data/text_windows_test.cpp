@@ -11,7 +11,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Character i is i.
+// Token i has the id i.
 Array<TokenId> counted(Index n) {
   Array<TokenId> ids = Array<TokenId>::uninitialized(static_cast<std::size_t>(n));
   for (Index i = 0; i < n; ++i) ids.mutate()[i] = static_cast<TokenId>(i);
@@ -24,7 +24,7 @@ std::vector<Index> integers_of(const Dense& x) {
 
 }  // namespace
 
-TEST_CASE("windows to measure on lie one after the other, and the last character is not shown") {
+TEST_CASE("evaluation windows are consecutive, and the last token is only a target") {
   const TextWindows text(counted(20), 3, 20, {.window = 4, .batch = 3, .draw = false});
   CHECK(text.per_epoch() == 2);
   const TextBatch first = text.at(0), last = text.at(1);
@@ -35,7 +35,7 @@ TEST_CASE("windows to measure on lie one after the other, and the last character
   CHECK(integers_of(last.next) == std::vector<Index>{16, 17, 18, 19});
 }
 
-TEST_CASE("windows to train on are drawn from all of the part, the same in any batch") {
+TEST_CASE("training windows are drawn from the whole range, independent of the batch size") {
   const TextWindows four(counted(40), 10, 40, {.window = 5, .batch = 4, .seed = 3}),
       two(counted(40), 10, 40, {.window = 5, .batch = 2, .seed = 3});
   CHECK(four.per_epoch() == 1);
@@ -56,7 +56,7 @@ TEST_CASE("windows to train on are drawn from all of the part, the same in any b
   CHECK(std::count(seen.begin(), seen.end(), true) == 29);
 }
 
-TEST_CASE("targets that are not counted are labels that the loss ignores") {
+TEST_CASE("ignored targets (-100) are passed on as labels and not counted") {
   const Array<TokenId> targets{0, 1, -100, -100, 4, 5, -100};
   const TextWindows text(counted(7), 0, 7, {.window = 3, .batch = 2, .draw = false}, targets);
   const TextBatch b = text.at(0);
@@ -67,7 +67,7 @@ TEST_CASE("targets that are not counted are labels that the loss ignores") {
         "text: expected 9 targets, got 7");
 }
 
-TEST_CASE("a part without a window and a token after it is refused") {
+TEST_CASE("text ranges that are too short or out of range are rejected") {
   CHECK(error_of([] { TextWindows(counted(9), 0, 4, {.window = 4}); }) ==
         "text: 4 tokens are too few for a window of 4 and the next token");
   CHECK(error_of([] { TextWindows(counted(9), 0, 10, {.window = 4}); }) ==

@@ -35,7 +35,7 @@ nlohmann::ordered_json small_tokenizer() {
     "vocab": {"<unk>": 0, "a": 1, "b": 2, "ab": 3}, "merges": [["a", "b"]]}})");
 }
 
-// The error of reading it with a value at a JSON pointer.
+// The error of reading small_tokenizer() with a value at a JSON pointer.
 std::string error_with(const std::string& pointer, const std::string& value) {
   const TempDir dir;
   auto json = small_tokenizer();
@@ -55,7 +55,7 @@ std::vector<std::string> matches(const char* expression, std::string_view text) 
 }  // namespace
 
 // tests/data/tokenizer_reference.py writes the files.
-TEST_CASE("ids and texts equal those of Hugging Face's tokenizers for every kind of tokenizer") {
+TEST_CASE("encoding and decoding match Hugging Face for all reference tokenizers") {
   const auto all = nlohmann::json::parse(content(folder + "expected.json"));
   const auto& texts = all["texts"];
   CHECK(all["tokenizers"].size() == 15);
@@ -79,13 +79,13 @@ TEST_CASE("ids and texts equal those of Hugging Face's tokenizers for every kind
   }
 }
 
-TEST_CASE("a long text has the ids of its parts, for tokenizers that split at lines and others") {
+TEST_CASE("a long text split over threads has the expected token count and decodes back") {
   for (const char* name : {"llama3", "qwen2", "llama2", "opt"}) {
     CAPTURE(name);
     const TempDir dir;
     const auto t =
         read_tokenizer(dir.write("tokenizer.json", content(folder + std::string(name) + ".json")));
-    // Longer than what a thread encodes.
+    // Longer than the part of a text that one thread encodes.
     const std::string line = "The weights of 2048 rows, isn't it\n\n  x = [1, 2];\n";
     std::string text;
     while (text.size() < 600000) text += line;
@@ -97,7 +97,7 @@ TEST_CASE("a long text has the ids of its parts, for tokenizers that split at li
   }
 }
 
-TEST_CASE("a feature of a tokenizer that is not supported is refused by name") {
+TEST_CASE("unsupported tokenizer features are rejected by name") {
   const auto refused = [](const std::string& pointer, const std::string& value,
                           const std::string& message) {
     const std::string error = error_with(pointer, value);
@@ -141,7 +141,7 @@ TEST_CASE("a feature of a tokenizer that is not supported is refused by name") {
   split("(((a{900}){900}){900})", "regular expression");
 }
 
-TEST_CASE("a Metaspace of the first word applies after another one") {
+TEST_CASE("a Metaspace with prepend_scheme first applies after another Metaspace") {
   const TempDir dir;
   auto json = small_tokenizer();
   json["pre_tokenizer"] = nlohmann::ordered_json::parse(R"({"type": "Sequence", "pretokenizers": [
@@ -153,7 +153,7 @@ TEST_CASE("a Metaspace of the first word applies after another one") {
   CHECK(Ids(ids.begin(), ids.end()) == Ids{4, 3, 4, 1});
 }
 
-TEST_CASE("a text with a character that BPE can not express is refused") {
+TEST_CASE("BPE without an unknown token rejects characters outside its vocabulary") {
   const TempDir dir;
   auto json = small_tokenizer();
   json["model"].erase("unk_token");
@@ -162,7 +162,7 @@ TEST_CASE("a text with a character that BPE can not express is refused") {
   CHECK(held(152, has(error_of([&] { t->encode("abc", "text"); }), "missing subword for 'c'")));
 }
 
-TEST_CASE("white space before a word is split as by the look-ahead of GPT's expressions") {
+TEST_CASE("whitespace before a word is split as by the lookahead of GPT's regular expressions") {
   using Texts = std::vector<std::string>;
   const char* const spaces = R"(\p{L}+|\s+(?!\S)|\s+)";
   CHECK(matches(spaces, "a  b") == Texts{"a", " ", " ", "b"});
@@ -173,7 +173,7 @@ TEST_CASE("white space before a word is split as by the look-ahead of GPT's expr
   CHECK(matches(R"(\p{Lu}|\P{L}{2})", "aB12\u00c4") == Texts{"B", "12", "\u00c4"});
 }
 
-TEST_CASE("texts in normalization forms compose and decompose as Unicode says") {
+TEST_CASE("text is composed and decomposed by the Unicode normalization forms") {
   CHECK(in_form("e\u0301 \uac00 \u2adc", {false, false}) == "e\u0301 \u1100\u1161 \u2add\u0338");
   CHECK(in_form("\u1100\u1161\u11a8 e\u0323\u0302 \u2add\u0338", {}) ==
         "\uac01 \u1ec7 \u2add\u0338");

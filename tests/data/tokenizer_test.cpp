@@ -30,7 +30,7 @@ std::string word_piece(const TempDir& dir) {
 
 }  // namespace
 
-TEST_CASE("WordPiece takes the longest pieces of words without case and accents") {
+TEST_CASE("WordPiece matches the longest subwords, ignoring case and accents") {
   const TempDir dir;
   const auto t = read_tokenizer(word_piece(dir));
   CHECK(t->kind() == "WordPiece");
@@ -52,7 +52,7 @@ TEST_CASE("WordPiece takes the longest pieces of words without case and accents"
   CHECK(t->around() == 2);
 }
 
-TEST_CASE("a tokenizer_config.json says whether case and accents count") {
+TEST_CASE("do_lower_case=false makes WordPiece sensitive to case and accents") {
   const TempDir dir;
   const std::string file = word_piece(dir);
   dir.write("tokenizer_config.json", R"({"do_lower_case": false})");
@@ -60,7 +60,7 @@ TEST_CASE("a tokenizer_config.json says whether case and accents count") {
   CHECK(encoded(*t, "cafe Café") == Ids{8, 1});
 }
 
-TEST_CASE("added tokens of WordPiece are not subwords of words, and are shown as normalized") {
+TEST_CASE("WordPiece added tokens match single words and decode to their normalized form") {
   const TempDir dir;
   const auto t = read_tokenizer(dir.write("tokenizer.json", R"({
     "added_tokens": [{"id": 5, "content": "covid", "single_word": true, "normalized": true},
@@ -79,7 +79,7 @@ TEST_CASE("added tokens of WordPiece are not subwords of words, and are shown as
   CHECK(encoded(*more, "covidien covid") == Ids{1, 2, 3, 5});
 }
 
-TEST_CASE("byte pairs merge in the order of their ranks, and every byte has a piece") {
+TEST_CASE("byte-level BPE merges in the order of ranks and encodes non-ASCII bytes") {
   const TempDir dir;
   std::string vocabulary = R"({"<|endoftext|>": 0, "h": 1, "e": 2, "l": 3, "o": 4, "Ġ": 5,)";
   vocabulary += R"("he": 6, "ll": 7, "hell": 8, "hello": 9, "Ġh": 10, "Ã": 11, "©": 12})";
@@ -96,7 +96,7 @@ TEST_CASE("byte pairs merge in the order of their ranks, and every byte has a pi
   CHECK(t->decode(Ids{9, 5, 9, 0, 11, 12}) == "hello hello\u00e9");
 }
 
-TEST_CASE("the longest entry that a text begins with is found") {
+TEST_CASE("LongestPrefix finds the longest entry that a text starts with") {
   std::mt19937 random(1);
   const auto word = [&](std::size_t most) {
     std::string s;
@@ -121,7 +121,7 @@ TEST_CASE("the longest entry that a text begins with is found") {
   }
 }
 
-TEST_CASE("what a tokenizer asks for is bounded by its file") {
+TEST_CASE("oversized ids, templates and tokens in a tokenizer.json are rejected") {
   const TempDir dir;
   const auto error_with = [&](const std::string& change_from, const std::string& to) {
     std::string text = R"({"added_tokens": [], "normalizer": null,
@@ -161,7 +161,7 @@ TEST_CASE("what a tokenizer asks for is bounded by its file") {
             "content: 1001 bytes are more than 1000"));
 }
 
-TEST_CASE("a vocabulary that is damaged is refused with its file") {
+TEST_CASE("damaged vocabularies are rejected with the file name") {
   const TempDir dir;
   const auto refused = [&](const char* name, const std::string& text) {
     const std::string file = dir.write(name, text);

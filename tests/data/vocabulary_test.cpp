@@ -28,7 +28,7 @@ std::vector<int> ids(const Array<TokenId>& v) { return {v.begin(), v.end()}; }
 
 }  // namespace
 
-TEST_CASE("characters of any length in UTF-8 have one id each") {
+TEST_CASE("each character has one id, whatever its length in UTF-8") {
   const Vocabulary v = vocabulary(R"({"[UNK]": 1, "a": 5, "\n": 7, "ß": 2, "€": 3, "😀": 9})");
   CHECK(v.size() == 10);
   CHECK(v.ordinary() == std::vector<TokenId>{2, 3, 5, 7, 9});
@@ -38,12 +38,12 @@ TEST_CASE("characters of any length in UTF-8 have one id each") {
   CHECK(v.encode("", "in.txt").size() == 0);
 }
 
-TEST_CASE("what has no id needs an [UNK] to become") {
+TEST_CASE("a vocabulary without [UNK] rejects unknown characters") {
   CHECK(error_of([] { vocabulary(R"({"a": 0, "\n": 1})").encode("a\naöb", "in.txt"); }) ==
         "in.txt: line 2, byte 4 of the file: 'ö' is not in vocab.json (and [UNK] is missing)");
 }
 
-TEST_CASE("a text that is not UTF-8 is refused with the place") {
+TEST_CASE("text that is not valid UTF-8 is rejected with its position") {
   const Vocabulary v = vocabulary(R"({"a": 0, "\n": 1, "[UNK]": 2})");
   for (const std::string bad : {"\xff", "\xc3", "\x80", "\xc0\x80", "\xe0\x80\x80", "\xed\xa0\x80",
                                 "\xf0\x80\x80\x80", "\xf4\x90\x80\x80", "\xe2\x82"})
@@ -52,7 +52,7 @@ TEST_CASE("a text that is not UTF-8 is refused with the place") {
             "in.txt: line 2, byte 3 of the file: invalid UTF-8");
 }
 
-TEST_CASE("vocabularies that are damaged or not of characters are refused") {
+TEST_CASE("damaged and non-character vocabularies are rejected") {
   const struct {
     std::string json, message;
   } cases[] = {
@@ -91,7 +91,7 @@ TEST_CASE("the shipped vocabulary has every character of the shipped text") {
   CHECK(std::find(text.begin(), text.end(), *v.special("[UNK]")) == text.end());
 }
 
-TEST_CASE("a text that was never fetched is refused, any other beginning is text") {
+TEST_CASE("a Git LFS pointer is rejected, and text that starts like markup is read") {
   const TempDir dir;
   const Vocabulary v = vocabulary(R"({"a": 0, "[UNK]": 1})");
   CHECK(error_of([&] {

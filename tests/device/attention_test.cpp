@@ -5,7 +5,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("attention on a device is the CPU's, with masks, biases and causal") {
+TEST_CASE("attention on a device matches the CPU's with padding masks, biases and causal masks") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(7);
@@ -39,7 +39,7 @@ TEST_CASE("attention on a device is the CPU's, with masks, biases and causal") {
   }
 }
 
-TEST_CASE("attention on a device is the CPU's with shared heads, windows and soft caps") {
+TEST_CASE("attention on a device matches the CPU's with grouped heads, windows and soft caps") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(8);
@@ -73,7 +73,7 @@ TEST_CASE("attention on a device is the CPU's with shared heads, windows and sof
   }
 }
 
-TEST_CASE("rotary positions on a device are the CPU's, and so are their gradients") {
+TEST_CASE("rotary embeddings and their gradients on a device match the CPU's") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(9);
@@ -102,7 +102,7 @@ TEST_CASE("rotary positions on a device are the CPU's, and so are their gradient
   }
 }
 
-TEST_CASE("a tape of embeddings, a layer norm, attention and a loss stays on a device") {
+TEST_CASE("a tape of embedding, layer norm, attention and loss on a device matches the CPU's") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(11);

@@ -32,7 +32,7 @@ std::vector<std::string> column(Outcome& outcome, const char* key) {
 
 }  // namespace
 
-TEST_CASE("conversions on a device are measured with copies and without, beside a copy") {
+TEST_CASE("sten-bench convert on a device measures resident and copied conversions") {
   const SerialDevice device;
   const Warnings warnings;
   Outcome outcome = run_bench(options("convert", "32x64"));
@@ -44,7 +44,7 @@ TEST_CASE("conversions on a device are measured with copies and without, beside 
     CHECK(std::get<double>(outcome.report.at(row, "input_gb_per_s")) > 0);
 }
 
-TEST_CASE("products on a device are measured beside its dense library's") {
+TEST_CASE("sten-bench gemm on a device compares a layout with the dense product") {
   const SerialDevice device;
   const Warnings warnings;
   BenchOptions o = options("gemm", "16x32x8");
@@ -54,7 +54,7 @@ TEST_CASE("products on a device are measured beside its dense library's") {
   CHECK(std::get<double>(outcome.report.at(outcome.report.rows[0], "ratio")) == 1);
 }
 
-TEST_CASE("forms of products on a device are measured, and nothing falls back") {
+TEST_CASE("sten-bench gemm on a device measures all forms of products without a fallback") {
   const SerialDevice device;
   const Warnings warnings;
   BenchOptions o = options("gemm", "16x32x8");
@@ -68,9 +68,8 @@ TEST_CASE("forms of products on a device are measured, and nothing falls back") 
   CHECK(warnings.all.empty());
 }
 
-TEST_CASE(
-    "steps on a device are measured with products in lower precision beside those in float32" *
-    long_only()) {
+TEST_CASE("sten-bench step on a device measures lower product precisions beside float32" *
+          long_only()) {
   const SerialDevice device;
   const Warnings warnings;
   BenchOptions o = options("step", "1x64x20");
@@ -89,7 +88,7 @@ TEST_CASE(
   CHECK(warnings.all.empty());
 }
 
-TEST_CASE("what a device does not measure is refused") {
+TEST_CASE("sten-bench rejects benchmarks, forms and precisions that a device does not support") {
   BenchOptions o = options("dispatch", "2x64x70");
   CHECK(error_of([&] { run_bench(o); }) == "--device cuda belongs to gemm, convert and step");
   o = options("gemm", "16x32x8");

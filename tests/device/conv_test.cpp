@@ -106,7 +106,8 @@ void check_convolution(Dice& dice, const std::string& op, const ConvCase& c,
 
 }  // namespace
 
-TEST_CASE("convolutions on a device, and their gradients") {
+TEST_CASE(
+    "convolutions of dense and masked weights and their gradients on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(1);
   for (const char* layout : {"dense", "masked"}) {
@@ -115,20 +116,20 @@ TEST_CASE("convolutions on a device, and their gradients") {
   }
 }
 
-TEST_CASE("convolutions of csr weights on a device, and their gradients") {
+TEST_CASE("convolutions of csr weights and their gradients on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(2);
   for (const ConvCase& c : one_group_cases()) check_convolution(dice, "conv", c, "csr");
 }
 
-TEST_CASE("convolutions of n:m:g weights on a device, and their gradients") {
+TEST_CASE("convolutions of n:m:g weights and their gradients on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(2);
   for (const char* layout : {"nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=1"})
     for (const ConvCase& c : one_group_cases()) check_convolution(dice, "conv", c, layout);
 }
 
-TEST_CASE("transposed convolutions on a device, and their gradients") {
+TEST_CASE("transposed convolutions and their gradients on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(3);
   for (const char* layout : {"dense", "masked"})
@@ -143,7 +144,7 @@ TEST_CASE("transposed convolutions on a device, and their gradients") {
       check_convolution(dice, "conv-transpose", c, layout);
 }
 
-TEST_CASE("columns on a device are made some at a time") {
+TEST_CASE("large convolutions on a device match the CPU's and bound the memory of im2col") {
   const SerialDevice device;
   Dice dice(4);
   const OutFormat& dense = OutFormat::dense();
@@ -165,7 +166,7 @@ TEST_CASE("columns on a device are made some at a time") {
   if (!SerialDevice::is_replaced()) CHECK(SerialDevice::most_bytes() < (std::size_t{100} << 20));
 }
 
-TEST_CASE("operands of convolutions that do not fit are refused as on the CPU") {
+TEST_CASE("convolutions on a device reject mismatched operands with the CPU's errors") {
   const SerialDevice device;
   Dice dice(5);
   const Tensor x = normals(dice, {2, 5, 5, 4}), w = normals(dice, {6, 4, 3, 3});
@@ -182,7 +183,7 @@ TEST_CASE("operands of convolutions that do not fit are refused as on the CPU") 
   }
 }
 
-TEST_CASE("convolutions that a device does not have fall back and say so") {
+TEST_CASE("unsupported convolutions on a device fall back to the CPU with a warning") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(6);

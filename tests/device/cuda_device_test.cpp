@@ -31,7 +31,7 @@ void check_prune(const Dense& x, const char* sparsifier, const char* layout) {
 
 }  // namespace
 
-TEST_CASE("a CUDA device does what its stand-in does" * cuda_only()) {
+TEST_CASE("pruning, conversion and products on a CUDA device match the CPU's" * cuda_only()) {
   const Warnings warnings;
   Dice dice(1);
   for (const Shape& shape : {Shape{64, 96}, Shape{37, 101}}) {

@@ -5,7 +5,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("batch norms on a device are the CPU's") {
+TEST_CASE("batch norms and their gradients on a device match the CPU's") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(9);
@@ -26,7 +26,7 @@ TEST_CASE("batch norms on a device are the CPU's") {
   }
 }
 
-TEST_CASE("pools on a device are the CPU's") {
+TEST_CASE("pooling and its gradients on a device match the CPU's") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(10);
@@ -71,7 +71,7 @@ TEST_CASE("pools on a device are the CPU's") {
   }
 }
 
-TEST_CASE("convolutions on a device are the CPU's, and so are their gradients") {
+TEST_CASE("dense convolutions, transposed or not, and gradients on a device match the CPU's") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(12);
@@ -113,7 +113,7 @@ TEST_CASE("convolutions on a device are the CPU's, and so are their gradients") 
     }
 }
 
-TEST_CASE("a convolution's masked weight on a device has a gradient at its positions") {
+TEST_CASE("the gradient of a masked convolution weight on a device has the weight's mask") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(13);

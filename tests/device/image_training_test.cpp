@@ -22,7 +22,7 @@ Recipe image_run(const TempDir& dir) {
 
 }  // namespace
 
-TEST_CASE("losses of a wide ResNet in training on a device are the CPU's" * long_only()) {
+TEST_CASE("training a wide ResNet on a device has the CPU's losses" * long_only()) {
   const SerialDevice device;
   const TempDir dir;
   Recipe r = image_run(dir);
@@ -31,13 +31,13 @@ TEST_CASE("losses of a wide ResNet in training on a device are the CPU's" * long
   check_losses(r);
 }
 
-TEST_CASE("losses of a masked wide ResNet in training on a device are the CPU's") {
+TEST_CASE("training a masked wide ResNet on a device has the CPU's losses") {
   const SerialDevice device;
   const TempDir dir;
   check_losses(with(image_run(dir), image_layers, "magnitude:sparsity=0.75", "masked", 3));
 }
 
-TEST_CASE("losses of an n:m:g wide ResNet in training on a device are the CPU's") {
+TEST_CASE("training an n:m:g wide ResNet on a device has the CPU's losses") {
   const SerialDevice device;
   const TempDir dir;
   check_losses(with(image_run(dir), image_layers, "nmg:n=2,m=4,g=4", "nmg:n=2,m=4,g=4", 3));

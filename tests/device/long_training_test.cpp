@@ -46,19 +46,19 @@ std::vector<Recipe> long_image_runs(const TempDir& dir) {
 
 }  // namespace
 
-TEST_CASE("losses of a perceptron are the CPU's over 100 steps on a device" * long_only()) {
+TEST_CASE("training a perceptron for 100 steps on a device has the CPU's losses" * long_only()) {
   const SerialDevice device;
   const TempDir dir;
   for (const Recipe& r : long_mlp_runs(dir)) check_losses(r);
 }
 
-TEST_CASE("losses of a BERT are the CPU's over 100 steps on a device" * long_only()) {
+TEST_CASE("training a BERT for 100 steps on a device has the CPU's losses" * long_only()) {
   const SerialDevice device;
   const TempDir dir;
   for (const Recipe& r : long_bert_runs(dir)) check_losses(r);
 }
 
-TEST_CASE("losses of a wide ResNet are the CPU's over 100 steps on a device" * long_only()) {
+TEST_CASE("training a wide ResNet for 100 steps on a device has the CPU's losses" * long_only()) {
   const SerialDevice device;
   const TempDir dir;
   for (const Recipe& r : long_image_runs(dir)) check_losses(r);

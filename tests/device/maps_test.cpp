@@ -95,7 +95,7 @@ const std::vector<Shape> shapes =
 
 }  // namespace
 
-TEST_CASE("functions of each element on a device are the CPU's, and so are their gradients") {
+TEST_CASE("elementwise functions and their gradients on a device match the CPU's") {
   const SerialDevice device;
   for (const Shape& shape : shapes)
     for (const OperatorCase& c : with_unary_cases(shape, {}))
@@ -112,7 +112,7 @@ TEST_CASE("functions of each element on a device are the CPU's, and so are their
     CHECK(difference(apply(op, {x, x}), apply(op, {y, y})) == 0);
 }
 
-TEST_CASE("dropout on a device drops what it drops on the CPU") {
+TEST_CASE("dropout on a device drops the same elements as on the CPU") {
   const SerialDevice device;
   Dice dice(2);
   for (const Shape& shape : shapes)
@@ -123,7 +123,7 @@ TEST_CASE("dropout on a device drops what it drops on the CPU") {
     }
 }
 
-TEST_CASE("functions of two tensors on a device repeat them as the CPU does") {
+TEST_CASE("broadcast binary operators and their gradients on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(3);
   const std::vector<std::pair<Shape, Shape>> pairs{{{3, 7}, {3, 7}},
@@ -151,7 +151,7 @@ TEST_CASE("functions of two tensors on a device repeat them as the CPU does") {
   check_on_device("pow", {x, Dense::of({}, {2})});
 }
 
-TEST_CASE("comparisons, choices and casts on a device are the CPU's") {
+TEST_CASE("comparisons, where and casts on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(4);
   const Tensor a = normals(dice, {5, 1, 7}), b = normals(dice, {3, 1});
@@ -182,7 +182,7 @@ TEST_CASE("comparisons, choices and casts on a device are the CPU's") {
   check_on_device("identity", {a});
 }
 
-TEST_CASE("a tensor on a device that gets another shape shares its memory") {
+TEST_CASE("reshaping a tensor on a device shares its memory") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(5);
@@ -203,7 +203,7 @@ TEST_CASE("a tensor on a device that gets another shape shares its memory") {
   CHECK(apply("reshape", {x, shape}).shape() == Shape{4, 3});
 }
 
-TEST_CASE("elements are moved on a device as on the CPU, and so are their gradients") {
+TEST_CASE("transpose, slice, concat, tile, pad and expand on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(6);
   using List = Attributes::List;
@@ -235,7 +235,7 @@ TEST_CASE("elements are moved on a device as on the CPU, and so are their gradie
   check_on_device("transpose", {integers({2, 3}, {1, 2, 3, 4, 5, 6})});
 }
 
-TEST_CASE("a part of a tensor on a device is written in place") {
+TEST_CASE("views and slice_scatter_ write to a tensor on a device in place") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(10);
@@ -255,7 +255,7 @@ TEST_CASE("a part of a tensor on a device is written in place") {
   CHECK(on_device.values()->bytes().data() == data);
 }
 
-TEST_CASE("sums and means over axes on a device are the CPU's") {
+TEST_CASE("sums and means over axes on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(7);
   using List = Attributes::List;
@@ -269,7 +269,7 @@ TEST_CASE("sums and means over axes on a device are the CPU's") {
   check_on_device("sum", {normals(dice, {40000})});
 }
 
-TEST_CASE("gradients of several uses of a value are added up on the device") {
+TEST_CASE("gradients of a value with several uses are accumulated on the device") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(8);
@@ -289,7 +289,7 @@ TEST_CASE("gradients of several uses of a value are added up on the device") {
   CHECK(difference(here.second, on_device.second) <= 1e-6);
 }
 
-TEST_CASE("what a device has not of these operators is done by the CPU, which says so") {
+TEST_CASE("unsupported elementwise operators on a device fall back to the CPU with a warning") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(9);

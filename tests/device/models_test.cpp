@@ -85,7 +85,7 @@ void check_images(const Graph& g, const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("a BERT's loss and gradients on a device are the CPU's, and nothing falls back") {
+TEST_CASE("a BERT's loss and gradients on a device match the CPU's without a fallback") {
   const SerialDevice device;
   const Strict strict;
   const Graph g = bert(small_bert(), {.mask = true, .loss = true});
@@ -98,7 +98,7 @@ TEST_CASE("a BERT's loss and gradients on a device are the CPU's, and nothing fa
   });
 }
 
-TEST_CASE("losses and gradients of decoders on a device are the CPU's, and nothing falls back") {
+TEST_CASE("losses and gradients of decoders on a device match the CPU's without a fallback") {
   const SerialDevice device;
   const Strict strict;
   for (const std::string type : {"llama", "gemma2", "gemma3", "phi3", "gpt_neox", "qwen3"}) {
@@ -121,7 +121,7 @@ TEST_CASE("losses and gradients of decoders on a device are the CPU's, and nothi
   }
 }
 
-TEST_CASE("losses and gradients of ResNets on a device are the CPU's, and nothing falls back") {
+TEST_CASE("losses and gradients of ResNets on a device match the CPU's without a fallback") {
   const SerialDevice device;
   const Strict strict;
   check_images(wide_resnet({.depth = 10, .width = 1}), {2, 16, 16, 3});

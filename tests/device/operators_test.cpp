@@ -11,7 +11,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("an operator that a device does not have runs on the CPU, says so, and comes back") {
+TEST_CASE("an operator without a device implementation runs on the CPU with one warning") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(1);
@@ -32,7 +32,7 @@ TEST_CASE("an operator that a device does not have runs on the CPU, says so, and
   set_strict(false);
 }
 
-TEST_CASE("inputs on two devices are refused, not moved") {
+TEST_CASE("inputs on two devices are rejected") {
   const SerialDevice device;
   Dice dice(2);
   const Tensor x = normals(dice, {8, 8});
@@ -41,7 +41,7 @@ TEST_CASE("inputs on two devices are refused, not moved") {
         }) == "add: inputs are on cpu and on cuda (move all inputs to one device)");
 }
 
-TEST_CASE("products on a device are those of the CPU, of 2:4 by the CPU") {
+TEST_CASE("products of dense, n:m:g, csr and n:m with dense on a device match the CPU's") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(3);
@@ -68,7 +68,7 @@ TEST_CASE("products on a device are those of the CPU, of 2:4 by the CPU") {
   }
 }
 
-TEST_CASE("low-rank adapters on a device are those of the CPU, without a copy to it") {
+TEST_CASE("low-rank adapters on a device match the CPU's without a fallback") {
   const SerialDevice device;
   const Strict strict;  // an operator on the CPU would be an error
   Dice dice(4);

@@ -44,7 +44,7 @@ Tensor matrix(const char* layout) {
   return (spec.is("nmg") ? registry().prune(x, spec, spec) : convert(x, spec)).to(Device::cuda);
 }
 
-// As chosen for 127 tokens, for 128 or more, and for these with rounded factors.
+// The choices for up to 127 tokens, for 128 or more, and for 128 or more with rounded factors.
 struct Recorded {
   const char *layout, *small, *large, *rounded;
 };
@@ -75,7 +75,7 @@ constexpr Recorded recorded[] = {
 
 }  // namespace
 
-TEST_CASE("the first implementation on a device that supports a product computes it" *
+TEST_CASE("each device product is dispatched to the first implementation that supports it" *
           stand_in_only()) {
   const SerialDevice device;
   for (const Recorded& r : recorded) {

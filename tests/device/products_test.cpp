@@ -92,20 +92,20 @@ void check_linear(Dice& dice, const std::vector<std::string>& layouts) {
 
 }  // namespace
 
-TEST_CASE("linear layers on a device, and their gradients") {
+TEST_CASE("linear layers and their gradients on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(1);
   check_linear(dice, {"dense", "masked", "csr"});
 }
 
-TEST_CASE("linear layers of n:m:g weights on a device, and their gradients") {
+TEST_CASE("linear layers of n:m:g weights and their gradients on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(1);
   check_linear(dice, {"nmg:n=1,m=4,g=4", "nmg:n=2,m=4,g=3", "nmg:n=1,m=10,g=1", "nmg:n=3,m=6,g=1",
                       "nmg:n=1,m=21,g=2", "nmg:n=1,m=3,g=100", "nmg:n=1,m=4,g=2,axis=1"});
 }
 
-TEST_CASE("gradients of products on a device are added to a sum that there is") {
+TEST_CASE("gradients of products on a device accumulate into an existing sum") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(12);
@@ -155,7 +155,7 @@ TEST_CASE("gradients of products on a device are added to a sum that there is") 
   CHECK(same_bits(before.to(Device::cpu).as<Dense>(), kept));
 }
 
-TEST_CASE("a linear layer keeps where its weight has values, not the values") {
+TEST_CASE("a linear layer on a device caches its weight's positions but not the values") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(2);
@@ -173,7 +173,7 @@ TEST_CASE("a linear layer keeps where its weight has values, not the values") {
   CHECK(is_near(y, apply("linear", {x, changed})));
 }
 
-TEST_CASE("operands of linear layers that do not fit are refused as on the CPU") {
+TEST_CASE("linear layers on a device reject mismatched operands with the CPU's errors") {
   const SerialDevice device;
   Dice dice(3);
   const Tensor w = normals(dice, {6, 8}), bias = normals(dice, {6});
@@ -190,7 +190,7 @@ TEST_CASE("operands of linear layers that do not fit are refused as on the CPU")
   }
 }
 
-TEST_CASE("batches of products on a device, and their gradients") {
+TEST_CASE("batched products and their gradients on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(4);
   const OutFormat& dense = OutFormat::dense();
@@ -221,7 +221,7 @@ TEST_CASE("batches of products on a device, and their gradients") {
   }
 }
 
-TEST_CASE("products of a sparse matrix with each of a batch on a device, and their gradients") {
+TEST_CASE("batched products with a sparse matrix and their gradients on a device match the CPU's") {
   const SerialDevice device;
   Dice dice(6);
   const OutFormat& dense = OutFormat::dense();
@@ -248,7 +248,7 @@ TEST_CASE("products of a sparse matrix with each of a batch on a device, and the
   }
 }
 
-TEST_CASE("a device without cuSPARSE multiplies csr, and without cuBLAS leaves dense to the CPU" *
+TEST_CASE("a device multiplies csr without cuSPARSE; without cuBLAS dense products fall back" *
           stand_in_only()) {
   const SerialDevice device;
   Dice dice(7);
@@ -266,7 +266,7 @@ TEST_CASE("a device without cuSPARSE multiplies csr, and without cuBLAS leaves d
   CHECK(has(warnings.all[0], "cuBLAS not found; on the CPU"));
 }
 
-TEST_CASE("dense products of a device by pointers: turned, in batches, added to what there is") {
+TEST_CASE("device_gemm supports transposes, batches, strides, accumulation and rounded factors") {
   const SerialDevice device;
   Dice dice(5);
   constexpr Index m = 5, n = 7, k = 9, batch = 3;

@@ -66,7 +66,7 @@ void check_same(const Options& o, F&& program) {
 
 }  // namespace
 
-TEST_CASE("pruning on a device writes the same bytes") {
+TEST_CASE("sten-prune on a device writes the same bytes as on the CPU") {
   const SerialDevice device;
   const Warnings warnings;
   for (const char* to : {"dense", "masked", "bitmask"})
@@ -83,7 +83,7 @@ TEST_CASE("pruning on a device writes the same bytes") {
   CHECK(warnings.all.size() == 2);
 }
 
-TEST_CASE("converting on a device writes the same bytes, there and back") {
+TEST_CASE("sten-convert on a device writes the same bytes as on the CPU, to sparse and to dense") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
@@ -110,7 +110,7 @@ TEST_CASE("converting on a device writes the same bytes, there and back") {
   CHECK(fmt::format("{}", fmt::join(warnings.all, "\n")) == "");
 }
 
-TEST_CASE("a tensor that has its pattern already is converted without loss on a device, too") {
+TEST_CASE("lossless conversion of pruned tensors on a device writes the same bytes as on the CPU") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
@@ -128,7 +128,7 @@ TEST_CASE("a tensor that has its pattern already is converted without loss on a 
   }
 }
 
-TEST_CASE("energy is the same number on a device") {
+TEST_CASE("sten-energy on a device reports the same values as on the CPU") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
@@ -152,7 +152,7 @@ TEST_CASE("energy is the same number on a device") {
   CHECK(text_of(sweep_energy(sweep)) == swept);
 }
 
-TEST_CASE("sums and counts are the same on a device, whatever the numbers") {
+TEST_CASE("sums and counts of any values on a device are bit-identical to the CPU's") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(7);
@@ -180,15 +180,14 @@ TEST_CASE("sums and counts are the same on a device, whatever the numbers") {
   }
 }
 
-TEST_CASE("a checkpoint larger than the device's memory goes through it tensor by tensor" *
-          stand_in_only()) {
+TEST_CASE("a checkpoint larger than device memory is pruned tensor by tensor" * stand_in_only()) {
   const SerialDevice device(std::size_t{900} << 10);  // the model has 5.2 MB
   const Warnings warnings;
   check_same(pruning("nmg:n=1,m=10,g=4", "nmg"), prune);
   CHECK(SerialDevice::most_bytes() <= std::size_t{900} << 10);
 }
 
-TEST_CASE("a tensor for which the device has no room ends it with one line and no output" *
+TEST_CASE("pruning a tensor larger than device memory is a one-line error without output" *
           stand_in_only()) {
   const SerialDevice device(std::size_t{100} << 10);
   const TempDir dir;
@@ -202,7 +201,7 @@ TEST_CASE("a tensor for which the device has no room ends it with one line and n
   CHECK(dir.names().empty());
 }
 
-TEST_CASE("devices that are not there are refused before anything is read") {
+TEST_CASE("unknown devices are rejected before inputs are read") {
   ConvertOptions o;
   o.input = "/nothing/there.safetensors";
   o.to = Spec("bitmask");

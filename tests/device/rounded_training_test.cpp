@@ -70,8 +70,7 @@ double largest_difference(const std::vector<double>& a, const std::vector<double
 
 }  // namespace
 
-TEST_CASE(
-    "a recipe's device_products are those of forward and backward products, and of no other") {
+TEST_CASE("device_products sets the precision of forward and backward products only") {
   const SerialDevice device;
   const DeviceProductPrecision precision;
   const Warnings warnings;
@@ -82,7 +81,7 @@ TEST_CASE(
   taught.distillation->teacher = dir / "teacher.safetensors";
   const auto teacher = trainer_on_device(small_mlp(dir), "", Device::cpu);
   save_weights(teacher->task().graph(), teacher->weights(), taught.distillation->teacher, true);
-  Recipe made_dense = small_bert(dir);  // for a product of as many tokens
+  Recipe made_dense = small_bert(dir);  // large products convert the weights to dense
   made_dense.sparsity = {sparse("bert.encoder.*.dense.weight", "nmg:n=1,m=4,g=4")};
   made_dense.sparsity[0].layout = Spec::parse("nmg:n=1,m=4,g=4");
   // The set of kernels does not depend on the precision.
@@ -98,7 +97,7 @@ TEST_CASE(
       precision.take();
       rounded->step();
       const std::vector<Factors> of = precision.take();
-      const std::size_t taught_by = r.distillation ? 3 : 0;  // the teacher's come first
+      const std::size_t taught_by = r.distillation ? 3 : 0;  // the teacher's products come first
       // Each layer's product, and the gradients of w and, except for the first layer, of x.
       if (r.model.kind == "mlp") CHECK(of.size() == taught_by + 8);
       if (r.model.kind == "bert" && r.sparsity.empty()) of_bert = of.size();
@@ -116,7 +115,7 @@ TEST_CASE(
   CHECK(warnings.all.empty());
 }
 
-TEST_CASE("losses with rounded products are near those in float32") {
+TEST_CASE("losses with tf32 and bfloat16 products are near those with float32") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
@@ -142,7 +141,7 @@ TEST_CASE("losses with rounded products are near those in float32") {
   }
 }
 
-TEST_CASE("device_products on the CPU are float32, which is said") {
+TEST_CASE("device_products has no effect on the CPU except for a warning") {
   const TempDir dir;
   const Recipe r = small_mlp(dir);
   {

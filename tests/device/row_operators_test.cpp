@@ -6,7 +6,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("softmax and its logarithm on a device are the CPU's along any axis") {
+TEST_CASE("softmax, log-softmax and their gradients on a device match the CPU's along any axis") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(1);
@@ -20,7 +20,7 @@ TEST_CASE("softmax and its logarithm on a device are the CPU's along any axis") 
       }
 }
 
-TEST_CASE("layer norms on a device are the CPU's") {
+TEST_CASE("layer norms and their gradients on a device match the CPU's") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(2);
@@ -35,7 +35,7 @@ TEST_CASE("layer norms on a device are the CPU's") {
   }
 }
 
-TEST_CASE("RMS norms on a device are the CPU's") {
+TEST_CASE("RMS norms and their gradients on a device match the CPU's") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(12);
@@ -50,7 +50,7 @@ TEST_CASE("RMS norms on a device are the CPU's") {
     }
 }
 
-TEST_CASE("rows by number on a device are the CPU's, and so are their gradients") {
+TEST_CASE("embedding, gather and their gradients on a device match the CPU's") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(3);
@@ -70,7 +70,7 @@ TEST_CASE("rows by number on a device are the CPU's, and so are their gradients"
   }
 }
 
-TEST_CASE("rows by number on a device take elements of other dtypes") {
+TEST_CASE("gather on a device supports integer elements") {
   const SerialDevice device;
   const Strict strict;
   const Tensor table = numbers_of({3, 2}, {1, 2, 3, 4, 5, 6}), rows = numbers_of({2}, {-1, 0});
@@ -80,7 +80,7 @@ TEST_CASE("rows by number on a device take elements of other dtypes") {
   CHECK(std::vector<Index>(v.begin(), v.end()) == std::vector<Index>{5, 6, 1, 2});
 }
 
-TEST_CASE("an embedding's gradient is added to a sum on a device") {
+TEST_CASE("an embedding's gradient accumulates into an existing sum on a device") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(4);
@@ -99,7 +99,7 @@ TEST_CASE("an embedding's gradient is added to a sum on a device") {
   check_as_here(summed(true), summed(false));
 }
 
-TEST_CASE("the gradients of norms are added to a sum on a device") {
+TEST_CASE("gradients of norms accumulate into an existing sum on a device") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(6);
@@ -122,7 +122,7 @@ TEST_CASE("the gradients of norms are added to a sum on a device") {
   check("rms-norm.grad", {dy, x, gamma});
 }
 
-TEST_CASE("a number out of range on a device is said when something is copied back") {
+TEST_CASE("an index out of range on a device is reported by the next copy to the CPU") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(5);
@@ -157,7 +157,7 @@ TEST_CASE("a number out of range on a device is said when something is copied ba
   CHECK(error_of([&] { y.to(Device::cpu); }) == "");
 }
 
-TEST_CASE("losses on a device are the CPU's") {
+TEST_CASE("cross entropy, KL divergence, MSE and their gradients on a device match the CPU's") {
   const SerialDevice device;
   const Strict strict;
   Dice dice(6);
@@ -188,7 +188,7 @@ TEST_CASE("losses on a device are the CPU's") {
   check_row_on_device("cross-entropy.grad", {one_float(1), x, ignored}, {}, 2);
 }
 
-TEST_CASE("what a device does not have of these operators falls back and says so") {
+TEST_CASE("unsupported row operators on a device fall back to the CPU with a warning") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(8);

@@ -85,7 +85,7 @@ void check_model(const TempDir& dir, const Recipe& r, const std::string& target)
 
 }  // namespace
 
-TEST_CASE("a perceptron for digits has the CPU's outputs on a device, and nothing falls back") {
+TEST_CASE("sten-run of a digits perceptron on a device matches the CPU without a fallback") {
   const SerialDevice device;
   const Strict strict;
   const Warnings warnings;
@@ -94,7 +94,7 @@ TEST_CASE("a perceptron for digits has the CPU's outputs on a device, and nothin
               "layers.{0,1}.weight");
 }
 
-TEST_CASE("a small BERT has the CPU's outputs on a device, and nothing falls back") {
+TEST_CASE("sten-run of a small BERT on a device matches the CPU without a fallback") {
   const SerialDevice device;
   const Strict strict;
   const Warnings warnings;
@@ -102,7 +102,7 @@ TEST_CASE("a small BERT has the CPU's outputs on a device, and nothing falls bac
   check_model(dir, small_bert(dir), "bert.encoder.layer.*.{query,key,value,dense}.weight");
 }
 
-TEST_CASE("a small Llama has the CPU's outputs on a device, and nothing falls back") {
+TEST_CASE("sten-run of a small Llama on a device matches the CPU without a fallback") {
   const SerialDevice device;
   const Strict strict;
   const Warnings warnings;
@@ -110,7 +110,8 @@ TEST_CASE("a small Llama has the CPU's outputs on a device, and nothing falls ba
   check_model(dir, small_llama(dir), "model.layers.*_proj.weight");
 }
 
-TEST_CASE("runs on a device read nothing back and send nothing" * stand_in_only()) {
+TEST_CASE("repeated runs of the executor on a device copy nothing to or from the CPU" *
+          stand_in_only()) {
   const SerialDevice device;
   const Strict strict;
   const Warnings warnings;
@@ -136,7 +137,7 @@ TEST_CASE("runs on a device read nothing back and send nothing" * stand_in_only(
   }
 }
 
-TEST_CASE("timed runs copy nothing back" * stand_in_only()) {
+TEST_CASE("timed repetitions of sten-run on a device copy nothing back" * stand_in_only()) {
   const SerialDevice device;
   const Strict strict;
   const Warnings warnings;
@@ -156,7 +157,7 @@ TEST_CASE("timed runs copy nothing back" * stand_in_only()) {
   CHECK(copies(7) == copies(0));
 }
 
-TEST_CASE("--explain on a device has a row for each operator, and says how they are timed") {
+TEST_CASE("sten-run --explain on a device reports execution steps and how they are timed") {
   const SerialDevice device;
   const Strict strict;
   const Warnings warnings;
@@ -174,7 +175,7 @@ TEST_CASE("--explain on a device has a row for each operator, and says how they 
   for (const auto& [name, cell] : r.facts) CHECK(name != "memory/peak");
 }
 
-TEST_CASE("what is for the CPU alone is refused before anything is read") {
+TEST_CASE("CPU-only options of sten-run are rejected on a device before inputs are read") {
   RunOptions o;
   o.model.path = "/nothing/there";
   o.model.device = {Device::cuda};

@@ -17,7 +17,8 @@
 using namespace sten::kernels;
 using namespace sten::testing;
 
-TEST_CASE("the device of tests has its memory, and says what is left of it" * stand_in_only()) {
+TEST_CASE("the serial backend counts its memory and copies and detects invalid releases" *
+          stand_in_only()) {
   const cuda::Backend* before = cuda::backend();
   {
     SerialDevice device(1 << 20);
@@ -51,7 +52,7 @@ TEST_CASE("the device of tests has its memory, and says what is left of it" * st
   CHECK(cuda::backend() == before);
 }
 
-TEST_CASE("host code that touches the memory of the device of tests crashes" * stand_in_only()) {
+TEST_CASE("host code that accesses memory of the serial backend crashes" * stand_in_only()) {
   SerialDevice device;
   const cuda::MemoryFunctions& m = cuda::backend()->memory;
   auto* data = static_cast<volatile char*>(m.allocate(16, nullptr));
@@ -67,7 +68,7 @@ TEST_CASE("host code that touches the memory of the device of tests crashes" * s
   m.release(const_cast<char*>(data), nullptr);
 }
 
-TEST_CASE("the device of tests prunes and multiplies") {
+TEST_CASE("the test backend prunes to n:m and multiplies dense and csr") {
   SerialDevice device;
   const cuda::Backend& on = *cuda::backend();
   const SerialDevice::Live live = SerialDevice::live();

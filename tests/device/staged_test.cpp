@@ -9,7 +9,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("stages that are trained on a device recover as on the CPU") {
+TEST_CASE("layer-wise pruning stages that are trained on a device recover as on the CPU") {
   const SerialDevice serial;
   const TempDir dir;
   Recipe r = small_mlp(dir);

@@ -45,7 +45,7 @@ const std::vector<Case> cases{{"magnitude:sparsity=0.8", "masked"},
                               {"nmg:n=2,m=4,g=2", "nmg:n=2,m=4,g=2"}};
 constexpr Index rows = 40, cols = 52;
 
-// The bits of sums that are fused.
+// Whether the CPU fuses multiply-adds as a device does; otherwise, bits differ.
 bool has_fused_tables() { return kernels::float32_isa() >= kernels::Isa::avx2; }
 
 template <class Optimizer>
@@ -79,7 +79,7 @@ void check_steps(const Optimizer& o) {
 
 }  // namespace
 
-TEST_CASE("steps on a device are the CPU's bits, refreshed masks too, and copy no weight") {
+TEST_CASE("optimizer steps and mask refreshes on a device are bit-identical to the CPU's") {
   if (!has_fused_tables()) return;
   const SerialDevice device;
   const Strict strict;
@@ -88,7 +88,7 @@ TEST_CASE("steps on a device are the CPU's bits, refreshed masks too, and copy n
   check_steps(Sgd({.rate = 0.1}));
 }
 
-TEST_CASE("a step and a refresh on a device read nothing back" * stand_in_only()) {
+TEST_CASE("optimizer steps and mask refreshes on a device copy nothing back" * stand_in_only()) {
   const SerialDevice device;
   const Strict strict;
   Dice dice(4);
@@ -109,7 +109,7 @@ TEST_CASE("a step and a refresh on a device read nothing back" * stand_in_only()
   }
 }
 
-TEST_CASE("norms on a device are the CPU's bits, and so is what clips them") {
+TEST_CASE("gradient norms and clipping scales on a device are identical to the CPU's") {
   const SerialDevice device;
   Dice dice(5);
   const Tensor g = normals(dice, {300, 257}), dense = normals(dice, {300, 257}),
@@ -136,7 +136,7 @@ TEST_CASE("norms on a device are the CPU's bits, and so is what clips them") {
   CHECK(norm_on_device({}, 1).norm.to(Device::cpu)[0] == 0);
 }
 
-TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
+TEST_CASE("unsupported optimizer steps on a device run on the CPU with a warning") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(6);
@@ -153,7 +153,7 @@ TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
   REQUIRE(!warnings.all.empty());
   CHECK(warnings.all[0] == "adamw of F64 on cuda: not implemented; on the CPU");
   CHECK(has(error_of([&] { adam.step(device_copy, g); }), "on cuda"));
-  // Positions of its own that a device has to find.
+  // The device has to find the positions of an n:m:g weight.
   const Sparsifier by = registry().sparsifier(Spec::parse("nmg:n=1,m=4,g=4"));
   Parameter q("q", registry().prune(normals(dice, {24, 32}), by, Spec::parse("nmg:n=1,m=4,g=4")));
   Parameter q_on_device = moved(q, Device::cuda);
@@ -162,7 +162,7 @@ TEST_CASE("what a device does not step is stepped by the CPU, which says so") {
   sgd.step(q, dense);
   sgd.step(q_on_device, dense.to(Device::cuda));
   check_same_parameter(q_on_device, q);
-  // A selection that only the CPU knows.
+  // A sparsifier that only the CPU implements.
   const Sparsifier blocks =
       registry().sparsifier(Spec::parse("block-magnitude:sparsity=0.5,h=4,w=4"));
   select_positions(q, blocks, Spec("masked"));
@@ -234,7 +234,7 @@ void check_steps_at_once(Optimizer o) {
 
 }  // namespace
 
-TEST_CASE("steps of many weights at once on a device are the CPU's bits") {
+TEST_CASE("batched optimizer steps on a device are bit-identical to the CPU's") {
   if (!has_fused_tables()) return;
   const SerialDevice device;
   check_steps_at_once(AdamW({.rate = 0.01, .weight_decay = 0.1}));
@@ -242,8 +242,7 @@ TEST_CASE("steps of many weights at once on a device are the CPU's bits") {
   check_steps_at_once(Sgd({.rate = 0.1}));
 }
 
-TEST_CASE(
-    "steps at once that select positions, or that a device does not have, are those of each") {
+TEST_CASE("batched steps with resparsified or F64 weights on a device match the CPU's") {
   if (!has_fused_tables()) return;
   const SerialDevice device;
   const Warnings warnings;
@@ -266,7 +265,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("steps at once of which one is refused have stepped those before it") {
+TEST_CASE("batched steps apply the steps before a rejected one") {
   if (!has_fused_tables()) return;
   const SerialDevice device;
   Dice dice(10);
@@ -284,7 +283,7 @@ TEST_CASE("steps at once of which one is refused have stepped those before it") 
   all.check_same();
 }
 
-TEST_CASE("gradients that are added up on a device at once are the CPU's bits") {
+TEST_CASE("batched sums of gradients on a device are bit-identical to the CPU's") {
   const SerialDevice device;
   Dice dice(11);
   std::vector<Tensor> here, device_copy, more;

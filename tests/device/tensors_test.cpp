@@ -30,7 +30,7 @@ bool same_on_device(const Mask& on_device, const Mask& here) {
 
 }  // namespace
 
-TEST_CASE("an array goes to a device and back, and is shared there until it is written") {
+TEST_CASE("arrays survive a round trip to a device and are copied on write there") {
   const SerialDevice device;
   const Array<int> here{1, 2, 3};
   Array<int> on_device = here.to(Device::cuda);
@@ -49,7 +49,7 @@ TEST_CASE("an array goes to a device and back, and is shared there until it is w
   CHECK(Array<int>().to(Device::cuda).size() == 0);
 }
 
-TEST_CASE("copies of many megabytes, through pinned memory piece by piece, are whole") {
+TEST_CASE("large copies through chunks of pinned memory are complete") {
   const SerialDevice device;
   for (const std::size_t n : {(std::size_t{8} << 20) - 1, (std::size_t{25} << 20) + 7}) {
     auto x = Array<std::uint8_t>::uninitialized(n);
@@ -113,7 +113,7 @@ struct DelayedUploads {
 
 }  // namespace
 
-TEST_CASE("copies to a device do not write over what is still on its way" * stand_in_only()) {
+TEST_CASE("uploads to a device do not overwrite pending uploads" * stand_in_only()) {
   const SerialDevice device;
   const DelayedUploads late;
   std::vector<Array<std::uint32_t>> here, on_device;
@@ -125,7 +125,7 @@ TEST_CASE("copies to a device do not write over what is still on its way" * stan
     on_device.push_back(x.to(Device::cuda));
     here.push_back(std::move(x));
   };
-  // Small ones that fill both buffers several times, large ones, and now and then something comes back.
+  // Small uploads that fill both buffers several times, large uploads, and some copies back.
   for (int i = 0; i < 300; ++i) {
     send(static_cast<std::size_t>(1 + i * 977 % 40'000));
     if (i % 90 == 50) send(std::size_t{5} << 20);
@@ -140,7 +140,7 @@ TEST_CASE("copies to a device do not write over what is still on its way" * stan
     if (!std::ranges::equal(on_device[k].to(Device::cpu), here[k])) FAIL_CHECK("array " << k);
 }
 
-TEST_CASE("a device's memory that is kept is given out again, or goes where there is no room" *
+TEST_CASE("the memory pool of a device reuses blocks and frees them when memory runs out" *
           stand_in_only()) {
   constexpr std::size_t kb = 1 << 10;
   const SerialDevice device(1024 * kb);
@@ -171,7 +171,7 @@ TEST_CASE("a device's memory that is kept is given out again, or goes where ther
   CHECK(SerialDevice::live().bytes == before.bytes);
 }
 
-TEST_CASE("nothing stays on a device that nobody holds" * stand_in_only()) {
+TEST_CASE("device memory is freed with its last owner" * stand_in_only()) {
   const std::size_t before = SerialDevice::live().blocks;
   {
     const SerialDevice device;
@@ -183,7 +183,7 @@ TEST_CASE("nothing stays on a device that nobody holds" * stand_in_only()) {
   CHECK(SerialDevice::live().blocks == before);
 }
 
-TEST_CASE("every layout goes to a device and back, and is packed and made dense there") {
+TEST_CASE("every layout packs, unpacks and makes a round trip on a device as on the CPU") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(2);
@@ -215,7 +215,7 @@ TEST_CASE("every layout goes to a device and back, and is packed and made dense 
   }
 }
 
-TEST_CASE("every sparsifier keeps on a device what it keeps on the CPU, packed or not") {
+TEST_CASE("every built-in sparsifier selects and packs on a device as on the CPU") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(3);
@@ -254,8 +254,8 @@ TEST_CASE("every sparsifier keeps on a device what it keeps on the CPU, packed o
   }
 }
 
-// Every kernel for few rows, few patterns or many strips, and for each width.
-TEST_CASE("n:m and n:m:g of other sizes are selected on a device as on the CPU") {
+// Covers the kernels for few rows, for small pattern counts, for many strips and for each width.
+TEST_CASE("n:m and n:m:g of many sizes and dtypes on a device match the CPU's") {
   const SerialDevice device;
   const Warnings warnings;
   Dice dice(6);
@@ -284,7 +284,7 @@ TEST_CASE("n:m and n:m:g of other sizes are selected on a device as on the CPU")
   }
 }
 
-TEST_CASE("what a device does by itself is no fallback, and all else is said once or refused") {
+TEST_CASE("fallbacks of selection and packing warn once, or are errors in strict mode") {
   const SerialDevice device;
   Dice dice(4);
   const Dense x = normals(dice, {64, 80}).to(Device::cuda);
@@ -315,7 +315,7 @@ TEST_CASE("what a device does by itself is no fallback, and all else is said onc
   set_strict(false);
 }
 
-TEST_CASE("a device without room says how much it has left, and goes on with what fits" *
+TEST_CASE("an allocation beyond device memory is an error, and smaller tensors still fit" *
           stand_in_only()) {
   const SerialDevice device(std::size_t{1} << 20);
   Dice dice(5);

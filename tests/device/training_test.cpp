@@ -122,7 +122,7 @@ std::vector<MetricsLine> metrics_of(const Recipe& r, const std::string& out) {
 
 }  // namespace
 
-TEST_CASE("losses of a perceptron in training on a device are the CPU's" * long_only()) {
+TEST_CASE("training a perceptron on a device has the CPU's losses" * long_only()) {
   const SerialDevice device;
   const TempDir dir;
   const Recipe r = mlp_run(dir);
@@ -130,32 +130,32 @@ TEST_CASE("losses of a perceptron in training on a device are the CPU's" * long_
   check_losses(with_sgd(r));
 }
 
-TEST_CASE("losses of a masked perceptron in training on a device are the CPU's") {
+TEST_CASE("training a masked perceptron on a device has the CPU's losses") {
   const SerialDevice device;
   const TempDir dir;
   for (const Recipe& r : masked_mlp_runs(dir)) check_losses(r);
 }
 
-TEST_CASE("losses of an n:m:g perceptron in training on a device are the CPU's") {
+TEST_CASE("training an n:m:g perceptron on a device has the CPU's losses") {
   const SerialDevice device;
   const TempDir dir;
   for (const Recipe& r : nmg_mlp_runs(dir)) check_losses(r);
 }
 
-TEST_CASE("losses of a BERT in training on a device are the CPU's" * long_only()) {
+TEST_CASE("training a BERT on a device has the CPU's losses" * long_only()) {
   const SerialDevice device;
   const TempDir dir;
   check_losses(bert_run(dir));
 }
 
-TEST_CASE("losses of a masked BERT in training on a device are the CPU's") {
+TEST_CASE("training a masked BERT on a device has the CPU's losses") {
   const SerialDevice device;
   const TempDir dir;
-  const Index refresh = is_short() ? 0 : 5;  // a perceptron's are refreshed
+  const Index refresh = is_short() ? 0 : 5;  // the perceptrons cover refreshes
   check_losses(with(bert_run(dir), bert_layers, "magnitude:sparsity=0.8", "masked", 4, refresh));
 }
 
-TEST_CASE("losses of a masked Llama in training on a device are the CPU's") {
+TEST_CASE("training a masked Llama on a device has the CPU's losses") {
   const SerialDevice device;
   const TempDir dir;
   Recipe r = small_llama(dir);
@@ -164,26 +164,26 @@ TEST_CASE("losses of a masked Llama in training on a device are the CPU's") {
   check_losses(with(r, "model.layers.*_proj.weight", "nm:n=2,m=4", "masked", 4));
 }
 
-TEST_CASE("losses of an n:m:g BERT in training on a device are the CPU's") {
+TEST_CASE("training an n:m:g BERT on a device has the CPU's losses") {
   const SerialDevice device;
   const TempDir dir;
   check_losses(with(bert_run(dir), bert_layers, "nmg:n=1,m=4,g=4", "nmg:n=1,m=4,g=4", 4));
 }
 
-TEST_CASE("what has no steps on a device of its own trains there as on the CPU") {
+TEST_CASE("training methods that a device does not fully support have the CPU's losses") {
   const SerialDevice device;
   const TempDir dir;
   for (const Recipe& r : runs_with_parts_on_the_cpu(dir)) check_losses(r, false);
 }
 
-TEST_CASE("losses that are read back late are the same") {
+TEST_CASE("deferred losses equal losses that are read back in every step") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
   Recipe r = with(small_mlp(dir), mlp_layers, "magnitude:sparsity=0.8", "masked", 3, 2);
   r.clip = 1;
   r.accumulate = is_short() ? 1 : 2;
-  const Index every = is_short() ? 2 : 5, asked = every + 2;  // all but one are not read
+  const Index every = is_short() ? 2 : 5, asked = every + 2;  // a step whose loss is deferred
   if (is_short()) r.steps = 6;
   const auto now = trainer_on(Device::cuda, r), late = trainer_on(Device::cuda, r, every);
   const std::vector<TrainStep> wanted = steps_of(*now);
@@ -208,7 +208,7 @@ TEST_CASE("losses that are read back late are the same") {
   CHECK(last.norm == wanted.back().norm);
 }
 
-TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only()) {
+TEST_CASE("training steps without a read of the loss copy nothing back" * stand_in_only()) {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
@@ -229,7 +229,7 @@ TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only
       Operators::log_plans(&plans);
       t->step();
       Operators::log_plans(nullptr);
-      // But for operators that the CPU does.
+      // Operators that fall back to the CPU copy their operands.
       const bool all_on_device = std::ranges::none_of(
           plans, [](const std::string& plan) { return has(plan, "on the CPU"); });
       CHECK(!plans.empty());
@@ -238,8 +238,7 @@ TEST_CASE("steps whose losses nobody asks for read nothing back" * stand_in_only
     }
 }
 
-TEST_CASE("steps of which each is like the last take no memory of a device that is kept" *
-          stand_in_only()) {
+TEST_CASE("repeated training steps allocate no new device memory" * stand_in_only()) {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
@@ -262,7 +261,8 @@ TEST_CASE("steps of which each is like the last take no memory of a device that 
     }
 }
 
-TEST_CASE("inputs of a part go to a device as they are, small ones in one copy" * stand_in_only()) {
+TEST_CASE("a batch part is copied to a device unchanged, small inputs in one copy" *
+          stand_in_only()) {
   const SerialDevice device;
   Dice dice(3);
   const auto ids = [&](const Shape& shape) { return random_numbers(dice, shape, 0, 100); };
@@ -287,7 +287,7 @@ TEST_CASE("inputs of a part go to a device as they are, small ones in one copy" 
   }
 }
 
-TEST_CASE("a loss that is not a number is an error that names its step, late or not") {
+TEST_CASE("a non-finite loss is the same error on the CPU and on a device, deferred or not") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
@@ -305,14 +305,14 @@ TEST_CASE("a loss that is not a number is an error that names its step, late or 
   CHECK(has(here, "the loss is"));
   CHECK(why(Device::cuda, 1) == here);
   CHECK(why(Device::cuda, is_short() ? 3 : 7) == here);
-  // No checkpoint is saved, and the run does not end.
+  // An explicit read before any checkpoint and before the end of the run fails, too.
   const auto t = trainer_on(Device::cuda, r, r.steps);
   for (int i = 0; i < 3; ++i) t->step();
   TrainStep last;
   for (int again = 0; again < 2; ++again) CHECK(error_of([&] { t->read(last); }) == here);
 }
 
-TEST_CASE("ranks that train on devices have the losses of one process") {
+TEST_CASE("ranks that train on devices have the losses of a single process") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;
@@ -339,13 +339,13 @@ TEST_CASE("ranks that train on devices have the losses of one process") {
   }
 }
 
-TEST_CASE("gradients travel from a device's memory, if the ranks' transport takes it") {
+TEST_CASE("gradients are exchanged from device memory if the ranks' transport accepts it") {
   const SerialDevice device;
   const Variables wish{{"STEN_MPI_CUDA", "1"}};
   const Warnings warnings;
   const TempDir dir;
   Recipe r = small_mlp(dir);
-  r.model.sizes = {16, 512, 512, 4};  // the middle layer's are as many as a sum has at least
+  r.model.sizes = {16, 512, 512, 4};  // the middle layer's gradient fills a bucket
   r.steps = is_short() ? 2 : 3;
   const auto losses = [&](const Recipe& r, bool take_device_memory, int sums_on_device) {
     std::vector<double> all;
@@ -374,8 +374,7 @@ TEST_CASE("gradients travel from a device's memory, if the ranks' transport take
   CHECK(losses(r, true, 0) == losses(r, false, 0));
 }
 
-TEST_CASE(
-    "from where gradients of a device travel is measured, but for what the environment says") {
+TEST_CASE("gradients are exchanged from the faster memory unless STEN_MPI_CUDA decides") {
   const SerialDevice device;
   using std::chrono::milliseconds;
   const auto from_device = [](const ThreadTransport& transport) {
@@ -402,7 +401,7 @@ TEST_CASE(
   CHECK_FALSE(from_device({.takes_device_memory = false}));
 }
 
-TEST_CASE("a run goes on on another device than it has begun on") {
+TEST_CASE("a run can be resumed on another device") {
   const SerialDevice device;
   const Warnings warnings;
   const TempDir dir;

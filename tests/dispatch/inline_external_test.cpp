@@ -42,7 +42,7 @@ const OutSignature plain_out, local_out{Name(any::local), Name(any::layout)};
 
 }  // namespace
 
-TEST_CASE("an external sparsifier of values or of blocks moves inline where an operator has it") {
+TEST_CASE("an external streaming or blocking sparsifier moves inline if the operator supports it") {
   InlineTable t;
   t.add(plain_out);
   t.add(local_out);
@@ -60,7 +60,7 @@ TEST_CASE("an external sparsifier of values or of blocks moves inline where an o
   }
 }
 
-TEST_CASE("an external sparsifier that sees the whole result, or another temporary, stays") {
+TEST_CASE("external sparsifiers that cannot run inline stay external") {
   InlineTable t;
   t.add(plain_out);
   t.add(local_out);
@@ -76,7 +76,7 @@ TEST_CASE("an external sparsifier that sees the whole result, or another tempora
       OutFormat{sparsifier("keep-all"), Spec("csr"), sparsifier("threshold:at=0.5"), Spec("csr")});
 }
 
-TEST_CASE("without an implementation that has it inline, an external sparsifier stays") {
+TEST_CASE("an external sparsifier stays external until an implementation supports it inline") {
   InlineTable t;
   t.add(plain_out);
   const OutFormat format = external("threshold:at=0.5", "csr");
@@ -88,14 +88,14 @@ TEST_CASE("without an implementation that has it inline, an external sparsifier 
   CHECK(t.inline_by == std::vector<std::string>{"keep-all"});
   CHECK(same_parts(y.save(), sparsify(x, format.external, Spec("csr")).save()));
   CHECK(warnings.all.empty());
-  // One of this sparsifier alone is enough, once it is there.
+  // An implementation for this sparsifier only is enough.
   t.add({Name("threshold"), Name("csr")});
   CHECK(has(t.plan(format), "; external threshold:at=0.5 moved inline"));
   CHECK(t.plan(external("relu", "csr")) == "f(dense) -> keep-all/dense: exact");
   CHECK(t.plan(external("threshold:at=0.5", "coo")) == "f(dense) -> keep-all/dense: exact");
 }
 
-TEST_CASE("an implementation that refuses the tensors inline leaves the external sparsifier") {
+TEST_CASE("a sparsifier stays external if the inline implementation throws Unsupported") {
   InlineTable t;
   t.add(plain_out);
   t.all.add({"f", {"dense"}, {local_out}},
@@ -111,7 +111,7 @@ TEST_CASE("an implementation that refuses the tensors inline leaves the external
   CHECK(same_parts(y.save(), sparsify(x, format.external, Spec("csr")).save()));
 }
 
-TEST_CASE("of several outputs each external sparsifier moves alone") {
+TEST_CASE("external sparsifiers of several outputs move inline independently") {
   InlineTable t;
   t.all.add({"g", {"dense"}, {plain_out, plain_out}}, [](const Call& call) -> Outputs {
     return {call.in[0], call.in[0]};

@@ -36,7 +36,7 @@ struct Table {
 
 }  // namespace
 
-TEST_CASE("what is registered for the layouts goes first, then fewer wildcards, then the latest") {
+TEST_CASE("dispatch prefers exact layouts, then fewer wildcards, then the latest registration") {
   Table t;
   const Dense d = Dense::of({2, 2}, {1, 2, 3, 4});
   t.all.add({"f", {any::layout, any::layout}, {dense_out}}, says(1));
@@ -48,13 +48,13 @@ TEST_CASE("what is registered for the layouts goes first, then fewer wildcards, 
   CHECK(t.answer("f", {csr({1, 0, 0, 0}), d}) == 3);
   t.all.add({"f", {"csr", "dense"}, {dense_out}}, says(4));
   CHECK(t.answer("f", {csr({1, 0, 0, 0}), d}) == 4);
-  // A user's own, for the same layouts.
+  // A later registration for the same layouts replaces the earlier one.
   t.all.add({"f", {"csr", "dense"}, {dense_out}}, says(5));
   CHECK(t.answer("f", {csr({1, 0, 0, 0}), d}) == 5);
   CHECK(t.all.patterns("f").size() == 4);
 }
 
-TEST_CASE("an implementation serves what its condition says, and others are looked for otherwise") {
+TEST_CASE("dispatch skips an implementation whose condition rejects the signature") {
   Table t;
   t.all.add({"f", {any::layout}, {{"keep-all", any::layout}}}, says(1),
             [](const Signature& s) { return s.in[0] == s.out[0].tmp; });
@@ -67,8 +67,7 @@ TEST_CASE("an implementation serves what its condition says, and others are look
         "-> keep-all/dense, and its dense result is sparsified after that");
 }
 
-TEST_CASE(
-    "inputs are converted without loss where that leads to an implementation, at least cost") {
+TEST_CASE("inputs are converted losslessly for the implementation of least conversion cost") {
   Table t;
   t.all.add({"f", {"csr", "dense"}, {dense_out}}, says(1));
   t.all.add({"f", {"dense", "dense"}, {dense_out}}, says(2));
@@ -78,7 +77,7 @@ TEST_CASE(
   t.all.add({"f", {"coo", "dense"}, {dense_out}}, says(3));
   // ell is an edge away from csr, and two from coo.
   CHECK(has(t.plan("f", {"ell", "dense"}), "converts ell to csr (cost 1)"));
-  // masked has no edges; csr was there first.
+  // masked has no edges; csr was registered first.
   CHECK(has(t.plan("f", {"masked", "dense"}), "converts masked to csr (cost 8)"));
   CHECK(has(t.plan("f", {"csr", "coo"}), "converts coo to dense (cost 8) for f(csr, dense)"));
   const Warnings warnings;
@@ -86,7 +85,7 @@ TEST_CASE(
   CHECK(t.all.plan({"f", {"dense", "csc"}})->kind == DispatchKind::dense);
 }
 
-TEST_CASE("layouts that may refuse positions are not converted to") {
+TEST_CASE("dispatch does not convert to layouts that may reject positions") {
   Table t;
   t.all.add({"f", {"ell"}, {dense_out}}, says(1));
   t.all.add({"f", {"nmg"}, {dense_out}}, says(1));
@@ -95,7 +94,7 @@ TEST_CASE("layouts that may refuse positions are not converted to") {
   CHECK(has(error_of([&] { t.plan("g", {"csr"}); }), "unknown operator 'g'"));
 }
 
-TEST_CASE("a result that nobody writes sparse is dense and sparsified after that, which is said") {
+TEST_CASE("a result without a sparse implementation is sparsified from dense, with a warning") {
   Table t;
   t.all.add({"f", {"csr"}, {dense_out}},
             [](const Call& c) -> Outputs { return {c.in[0].to_dense()}; });
@@ -113,7 +112,7 @@ TEST_CASE("a result that nobody writes sparse is dense and sparsified after that
   CHECK(warnings.all.size() == 1);
 }
 
-TEST_CASE("each fallback is warned about once, by the plan's text") {
+TEST_CASE("each fallback warns once, with the text of its plan") {
   Table t;
   t.all.add({"once", {"dense"}, {dense_out}}, says(1));
   const Warnings warnings;
@@ -128,7 +127,7 @@ TEST_CASE("each fallback is warned about once, by the plan's text") {
   CHECK(warnings.all.size() == 2);
 }
 
-TEST_CASE("strict mode fails exactly where a fallback would be") {
+TEST_CASE("strict mode rejects exactly the calls that would fall back") {
   Table t;
   t.all.add({"f", {"dense"}, {dense_out}}, says(1));
   t.all.add({"f", {"csr"}, {dense_out}}, says(2));
@@ -144,7 +143,7 @@ TEST_CASE("strict mode fails exactly where a fallback would be") {
   }
 }
 
-TEST_CASE("plans are kept until something is added") {
+TEST_CASE("dispatch plans are cached until an implementation is added") {
   Table t;
   t.all.add({"f", {"dense"}, {dense_out}}, says(1));
   const auto first = t.all.plan({"f", {"csr"}});
@@ -155,7 +154,7 @@ TEST_CASE("plans are kept until something is added") {
   CHECK(t.answer("f", {csr({1, 2, 3, 4})}) == 2);
 }
 
-TEST_CASE("any number of inputs can be served by one implementation") {
+TEST_CASE("a variadic implementation serves one or more inputs") {
   Table t;
   t.all.add({"f", {"dense", any::more}, {dense_out}}, says(1));
   const Dense d = Dense::of({1}, {1});
@@ -167,7 +166,7 @@ TEST_CASE("any number of inputs can be served by one implementation") {
   CHECK(error_of([&] { t.answer("f", std::vector<Tensor>{}); }) != "");
 }
 
-TEST_CASE("an external sparsifier sees the whole output, and two passes keep what both keep") {
+TEST_CASE("an external sparsifier selects from the whole result of the inline sparsifier") {
   Table t;
   // Writes the values that its inline sparsifier keeps as csr.
   t.all.add({"f", {"dense"}, {{any::streaming, "csr"}}}, [](const Call& c) -> Outputs {
@@ -184,7 +183,7 @@ TEST_CASE("an external sparsifier sees the whole output, and two passes keep wha
   CHECK(ones_of(y.stored()) == std::vector<int>{0, 0, 0, 0, 0, 1, 1, 0});
 }
 
-TEST_CASE("implementations that give another layout or another number of outputs are told so") {
+TEST_CASE("implementations that return the wrong layout or number of outputs are rejected") {
   Table t;
   const OutFormat format = OutFormat::fused(KeepAll{}, Spec("csr"));
   t.all.add({"f", {"dense"}, {{"keep-all", "csr"}}}, says(1));

@@ -63,7 +63,7 @@ struct StrictScope {
 
 }  // namespace
 
-TEST_CASE("a plan says in one line how a sparsifier is applied") {
+TEST_CASE("a plan describes in one line how a sparsifier is applied") {
   CHECK(plan_of("magnitude:sparsity=0.5", "csr", "csr") == "magnitude(csr) -> csr: exact");
   CHECK(plan_of("threshold:at=1", "bitmask", "bitmask") == "threshold(bitmask) -> bitmask: exact");
   CHECK(plan_of("nmg:n=2,m=4,g=2", "dense", "nmg:n=2,m=4,g=2") ==
@@ -82,7 +82,7 @@ TEST_CASE("a plan says in one line how a sparsifier is applied") {
         "-> dense (cost 8)");
 }
 
-TEST_CASE("a user's implementation is found for its layouts, by lossless ways, and else by dense") {
+TEST_CASE("a user's sparsifier runs directly, after lossless conversions, or by dense fallback") {
   const Second second;
   const Spec coo("coo"), csr("csr"), csc("csc");
   Dice dice(1);
@@ -120,7 +120,7 @@ TEST_CASE("a user's implementation is found for its layouts, by lossless ways, a
   CHECK(plan_sparsify(second, coo, coo).kind == DispatchKind::dense);
 }
 
-TEST_CASE("an implementation for dense serves who needs the mask, too") {
+TEST_CASE("pruning that also returns the mask uses the sparsifier's dense implementation") {
   registry().add_sparsifier<AboveOne>(Spec(AboveOne::name));
   static int runs = 0;
   add_sparsifier_implementation<AboveOne, Dense, Coo>(
@@ -136,7 +136,7 @@ TEST_CASE("an implementation for dense serves who needs the mask, too") {
   CHECK(same_mask(t.stored(), kept));
 }
 
-TEST_CASE("what a tensor's own sparsifier keeps anew is found by that sparsifier's ways") {
+TEST_CASE("resparsify applies the tensor's own sparsifier, and fails without one") {
   Dice dice(2);
   const Spec nmg = Spec::parse("nmg:n=2,m=4,g=2");
   const Sparsifier own = registry().sparsifier(nmg);
@@ -151,7 +151,7 @@ TEST_CASE("what a tensor's own sparsifier keeps anew is found by that sparsifier
             "has no own sparsifier"));
 }
 
-TEST_CASE("magnitudes of many entries are ranked as those of the dense form are") {
+TEST_CASE("magnitude selection on a large csr tensor matches selection on its dense form") {
   // More elements than are sorted at once, with equal magnitudes on both sides of the boundary.
   Dice dice(3);
   const Shape shape{400, 500};
@@ -171,7 +171,7 @@ TEST_CASE("magnitudes of many entries are ranked as those of the dense form are"
   }
 }
 
-TEST_CASE("what is kept of many entries is the same at 1 and at 3 threads, and of the dense form") {
+TEST_CASE("sparsifiers on a large csr tensor match their dense selection on 1 and 3 threads") {
   Dice dice(4);
   const Shape shape{403, 511};
   const Mask some = random_mask(dice, shape, 0.3);

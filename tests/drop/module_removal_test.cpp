@@ -29,7 +29,7 @@ ModuleRemoval removal_of(const std::string& name, std::vector<Index> layers,
 
 }  // namespace
 
-TEST_CASE("the index of a module is a whole part of the name") {
+TEST_CASE("a module index is recognized only as a whole component of a name") {
   CHECK(indexed_name("model.layers.12.mlp", "model.layers")->index == 12);
   CHECK(indexed_name("model.layers.12.mlp", "model.layers")->rest == "mlp");
   for (const char* other : {"model.layers.12", "model.layers", "model.layers.x.mlp",
@@ -37,13 +37,13 @@ TEST_CASE("the index of a module is a whole part of the name") {
     CHECK_FALSE(indexed_name(other, "model.layers"));
 }
 
-TEST_CASE("the largest scores are kept, and of equal ones the first") {
+TEST_CASE("the largest scores are kept, and of equal scores the first") {
   CHECK(largest({3, 1, 2, 1}, 1) == std::vector<Index>{0, 1, 2});
   CHECK(largest({3, 1, 2, 1}, 3) == std::vector<Index>{0});
   CHECK(largest({0, 0, 5}, 1) == std::vector<Index>{0, 2});
 }
 
-TEST_CASE("layers are numbered again under every name that files give them") {
+TEST_CASE("removing layers renumbers the remaining layers under all name prefixes") {
   const ModuleRemoval removal = removal_of("gemma3", {0, 2});
   CHECK(removal.name_of("model.layers.0.mlp.up_proj.weight") ==
         "model.layers.0.mlp.up_proj.weight");
@@ -56,7 +56,7 @@ TEST_CASE("layers are numbered again under every name that files give them") {
   CHECK(removal.name_of("model.embed_tokens.weight") == "model.embed_tokens.weight");
 }
 
-TEST_CASE("experts are numbered again, and the router and stacks lose their rows") {
+TEST_CASE("removing experts renumbers the others and drops rows of routers and stacked experts") {
   const ModuleRemoval removal = removal_of("mixtral", {1}, {{0, 1, 2}, {1, 3}});
   const std::string moe = "model.layers.1.block_sparse_moe.";
   CHECK(removal.name_of(moe + "experts.3.w1.weight") ==

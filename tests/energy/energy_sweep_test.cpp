@@ -8,7 +8,7 @@
 using namespace sten;
 
 TEST_CASE(
-    "on the shipped model unstructured keeps most, then n:m, then n:m:g, more with larger g") {
+    "on the shipped model, energy never rises from unstructured to n:m, n:m:g and smaller g") {
   SweepOptions o;
   o.input = std::string(STEN_SOURCE_DIR) + "/recipes/models/shakespeare-bert/model.safetensors";
   o.patterns.include = {"bert.encoder.layer.0.attention.*.weight"};

@@ -98,7 +98,7 @@ const std::string exports_folder = STEN_SOURCE_DIR "/tests/onnx/models/";
 
 }  // namespace
 
-TEST_CASE("attention is in panels between its products, be its mask one of keys or a bias") {
+TEST_CASE("attention with a key mask or a bias runs in panels between its products") {
   const NamedValues<Tensor> w = initial_weights(attending(true, true), 5);
   const Graph wanted = attending(true, true);
   for (const bool bias : {false, true}) {
@@ -124,7 +124,7 @@ TEST_CASE("attention is in panels between its products, be its mask one of keys 
   }
 }
 
-TEST_CASE("a bias whose shape is not that of the run before is taken as it is") {
+TEST_CASE("attention accepts a bias whose shape differs from that of the previous run") {
   const Graph g({{"x", "bias"},
                  {{"w", {8, 8}, Spec::parse("normal:std=0.4")}},
                  {{"q", "linear", {"x", "w"}},
@@ -145,7 +145,7 @@ TEST_CASE("a bias whose shape is not that of the run before is taken as it is") 
   }
 }
 
-TEST_CASE("outputs that repeat a value, an input or another output are there by their names") {
+TEST_CASE("outputs that alias values, inputs or other outputs are returned under their names") {
   const Graph g({{"x"},
                  {{"w", {8, 8}, Spec::parse("normal:std=0.4")}},
                  {{"same", "identity", {"x"}},
@@ -167,7 +167,7 @@ TEST_CASE("outputs that repeat a value, an input or another output are there by 
   }
 }
 
-TEST_CASE("attention of exported models is in panels, with what exporters make of a mask") {
+TEST_CASE("attention of BERT models from two exporters runs in panels") {
   for (const std::string exporter : {"opset14", "dynamo18"}) {
     CAPTURE(exporter);
     const Checkpoint file = Checkpoint::open(exports_folder + "bert-" + exporter + ".onnx");
@@ -194,7 +194,7 @@ TEST_CASE("attention of exported models is in panels, with what exporters make o
   }
 }
 
-TEST_CASE("activations end products, and what a product cannot end is a step of the chain") {
+TEST_CASE("gelu-tanh and silu are fused into products, other activations are steps of the chain") {
   struct Case {
     const char* op;
     Attributes attributes;

@@ -35,8 +35,7 @@ Tensor some_input(Index rows) {
 
 }  // namespace
 
-TEST_CASE(
-    "without fusing, an executor gives the bits of the graph, for one shape after the other") {
+TEST_CASE("without fusion, an executor is bit-identical to the graph at changing shapes") {
   const Graph g(small_graph());
   const NamedValues<Tensor> w = initial_weights(g, 1);
   Executor executor(g, w, {.fuse = false});
@@ -49,7 +48,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a plan says what each step runs, and what values take") {
+TEST_CASE("a plan reports the operator, flops and bytes of a step, and the memory of values") {
   const Graph g(small_graph());
   Executor executor(g, initial_weights(g, 1), {.fuse = false});
   CHECK(executor.plan().steps.empty());
@@ -67,7 +66,7 @@ TEST_CASE("a plan says what each step runs, and what values take") {
   CHECK(plan.peak_bytes >= plan.live_bytes);
 }
 
-TEST_CASE("an executor says what is missing, and which node fails") {
+TEST_CASE("an executor reports missing weights and inputs, and the node that fails") {
   const Graph g(small_graph());
   CHECK(error_of([&] { Executor(g, {}); }) ==
         "the graph's inputs do not match:\n  missing weight 'a'\n  missing weight 'b'");
@@ -83,7 +82,7 @@ TEST_CASE("an executor says what is missing, and which node fails") {
   }
 }
 
-TEST_CASE("a lack of memory names the node") {
+TEST_CASE("out-of-memory errors name the node") {
   Dense shape = Dense::zeros(DType::I64, {1});
   shape.values.mutate<std::int64_t>()[0] = std::int64_t{1} << 50;
   const Graph g({{"x"}, {}, {{"y", "expand", {"x", "shape"}}}, {"y"}, {{"shape", shape}}});
@@ -114,15 +113,14 @@ bool has_step(const ExecutionPlan& plan, std::string_view runs) {
 
 }  // namespace
 
-TEST_CASE(
-    "a BERT that an executor fuses is within rounding of its operators, the same in each run") {
+TEST_CASE("a fused BERT matches its unfused operators within rounding and is deterministic") {
   for (const bool masked : {false, true}) {
     const Graph g = bert(small_bert(), {.mask = masked});
     for (const char* layout : {"dense", "csr", "masked", "bcsr:h=4,w=4"}) {
       CAPTURE(layout);
       const NamedValues<Tensor> w = bert_weights(g, layout, 4);
       Executor fused(g, w), plain(g, w, {.fuse = false});
-      // Sequences that start at a panel boundary, and others; within a narrow panel; and between.
+      // Sequences that start at panel boundaries, others, narrow panels, and sizes in between.
       struct Window {
         Index batch, tokens;
         bool in_panels;
@@ -149,7 +147,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("n:m:g is fused as other layouts are") {
+TEST_CASE("n:m:g weights are fused like other layouts") {
   const Graph g = bert(small_bert());
   const NamedValues<Tensor> w = bert_weights(g, "nmg:n=1,m=4,g=4", 1);
   Executor fused(g, w), plain(g, w, {.fuse = false});
@@ -167,7 +165,7 @@ TEST_CASE("n:m:g is fused as other layouts are") {
   CHECK(plan.peak_bytes > 0);
 }
 
-TEST_CASE("what nodes share, and what is an output, is there for all who take it") {
+TEST_CASE("fusion preserves values that several nodes read and values that are outputs") {
   // "up" is used by a relu, an add and a product; "sum" is an output and is used; "twice" adds a
   // value to itself; "b" follows "a" without a node to fuse between them.
   const Graph g({{"x", "y"},
@@ -198,7 +196,7 @@ TEST_CASE("what nodes share, and what is an output, is there for all who take it
   CHECK(has_step(fused.plan(), "linear + gelu"));
 }
 
-TEST_CASE("a shape that depends on numbers may change from run to run") {
+TEST_CASE("an executor handles shapes that depend on values and change between runs") {
   const Graph g({{"x", "mask"},
                  {{"w", {8, 8}, Spec::parse("normal:std=0.2")}},
                  {{"places", "non-zero", {"mask"}},
@@ -218,8 +216,7 @@ TEST_CASE("a shape that depends on numbers may change from run to run") {
   }
 }
 
-TEST_CASE(
-    "a sum of embeddings is one step, and an id that is not in a table is the operator's error") {
+TEST_CASE("a sum of embeddings is one step with the operator's error for an id out of range") {
   const Graph g = bert(small_bert());
   const NamedValues<Tensor> w = bert_weights(g, "dense", 4);
   Executor fused(g, w), plain(g, w, {.fuse = false});

@@ -12,8 +12,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE(
-    "weights are put into the fastest of the layouts that hold them, and stay what they are") {
+TEST_CASE("in_fastest_layouts() picks layouts that hold all values and keeps them bit-identical") {
   Dice dice(1);
   const Graph g({{"x"},
                  {{"sparse", {96, 64}}, {"full", {32, 96}}, {"image", {16, 8, 3, 3}}},
@@ -32,7 +31,7 @@ TEST_CASE(
   CHECK(chosen.size() == 3);
   CHECK(chosen.at("full").layout() == "dense");
   CHECK(chosen.at("image").layout() == "dense");  // no node uses it
-  // 1 of 4 does not hold them.
+  // n:m layouts cannot hold all values.
   const std::string layout(chosen.at("sparse").layout());
   CHECK((layout == "dense" || layout == "csr"));
   for (const auto& [name, w] : chosen) {
@@ -41,7 +40,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("what is known of a weight's layouts is not measured again, and decides") {
+TEST_CASE("known layout times decide the layout without another measurement") {
   Dice dice(2);
   const Graph g(
       {{"x"},
@@ -88,7 +87,7 @@ TEST_CASE("what is known of a weight's layouts is not measured again, and decide
   }
 }
 
-TEST_CASE("times are of a number of tokens: with another one a weight is measured") {
+TEST_CASE("layout times are measured per number of tokens") {
   Dice dice(3);
   const Graph g({{"x"}, {{"w", {64, 64}}}, {{"y", "linear", {"x", "w"}}}, {"y"}});
   const Tensor w = registry().prune(normals(dice, {64, 64}).to_dense(),
@@ -104,7 +103,7 @@ TEST_CASE("times are of a number of tokens: with another one a weight is measure
   CHECK(times.size() == 2);
 }
 
-TEST_CASE("times are of a precision, in which weights of BF16 are measured, too") {
+TEST_CASE("layout times are measured per precision and weight dtype") {
   Dice dice(4);
   const Graph g({{"x"}, {{"w", {64, 64}}}, {{"y", "linear", {"x", "w"}}}, {"y"}});
   const Dense w = registry()

@@ -77,7 +77,7 @@ std::string refusal(const std::string& op, const Attributes& attributes,
 
 }  // namespace
 
-TEST_CASE("token by token a GPT has the logits that it has for all tokens at once") {
+TEST_CASE("token-by-token logits of a GPT match those of a full run") {
   const Graph g = gpt(config_of(160)), last = gpt(config_of(160), {.last = true});
   const std::vector<std::int64_t> ids = text_of(150);
   for (const char* layout : {"dense", "csr", "nmg:n=1,m=4,g=4"}) {
@@ -100,8 +100,7 @@ TEST_CASE("token by token a GPT has the logits that it has for all tokens at onc
   }
 }
 
-TEST_CASE(
-    "token by token rotated positions and shared heads have the logits of all tokens at once") {
+TEST_CASE("with rotary positions and grouped heads, incremental logits match those of a full run") {
   const std::vector<std::int64_t> ids = text_of(150);
   const std::span<const std::int64_t> text(ids);
   for (const Attributes& rules :
@@ -122,7 +121,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("in bfloat16 the caches take half the memory, with the logits of a run of all tokens") {
+TEST_CASE("a KV cache in bfloat16 takes about half the memory, with logits close to a full run") {
   const std::vector<std::int64_t> ids = text_of(150);
   const std::span<const std::int64_t> text(ids);
   const Graph g = llama_graph({2, 48, 6, 2, 12, 80, vocabulary_size}, {});
@@ -148,7 +147,7 @@ TEST_CASE("in bfloat16 the caches take half the memory, with the logits of a run
   }
 }
 
-TEST_CASE("some tokens may follow at once, and neither their number nor threads change the cache") {
+TEST_CASE("appended tokens and a rewind give the logits of a full run at a constant cache size") {
   const Graph g = gpt(config_of(160));
   const NamedValues<Tensor> w = weights_in(g, "dense");
   const std::vector<std::int64_t> ids = text_of(150);
@@ -183,7 +182,7 @@ TEST_CASE("some tokens may follow at once, and neither their number nor threads 
   CHECK(of_threads[0] == of_threads[1]);
 }
 
-TEST_CASE("packed weights can be released between a prompt and single tokens") {
+TEST_CASE("packed weights can be released between the prompt and single tokens") {
   const Graph g = gpt(config_of(160));
   const NamedValues<Tensor> w = weights_in(g, "dense");
   const std::vector<std::int64_t> ids = text_of(90);
@@ -200,7 +199,7 @@ TEST_CASE("packed weights can be released between a prompt and single tokens") {
     CHECK(furthest(model.run(text.subspan(n - 1, 1)), by_running_all(g, w, ids, n)) < 1e-5);
 }
 
-TEST_CASE("a batch of sequences has the logits of each sequence alone, at any length") {
+TEST_CASE("sequences of different lengths in a batch have the logits of separate runs") {
   const Graph g = gpt(config_of(160)), last = gpt(config_of(160), {.last = true});
   const std::vector<std::int64_t> ids = text_of(150);
   const std::span<const std::int64_t> text(ids);
@@ -236,7 +235,7 @@ TEST_CASE("a batch of sequences has the logits of each sequence alone, at any le
           if (more[s] > 0) next.push_back(next_of(s, more[s]));
         check(next);
       }
-      // A sequence of one token beside a longer one, with which the run starts and ends.
+      // After a rewind, a batch of a sequence of one token and a longer one.
       for (const Index s : {0, 1}) model.rewind(0, s);
       check({next_of(0, 1), next_of(1, 40)});
       CHECK(error_of([&] {
@@ -246,7 +245,7 @@ TEST_CASE("a batch of sequences has the logits of each sequence alone, at any le
     }
 }
 
-TEST_CASE("more tokens than there is room for are refused, and what there is stays") {
+TEST_CASE("tokens beyond the limit are rejected, and the KV cache remains usable") {
   const Graph g = gpt(config_of(20));
   const NamedValues<Tensor> w = weights_in(g, "dense");
   CHECK(error_of([&] { Generation(g, w, 21); }) == "21 tokens exceed the model's 20 positions");
@@ -264,7 +263,7 @@ TEST_CASE("more tokens than there is room for are refused, and what there is sta
   CHECK(furthest(model.run(text.subspan(8, 1)), by_running_all(g, w, ids, 9)) < 1e-5);
 }
 
-TEST_CASE("graphs whose tokens meet elsewhere than in causal attention are refused by the node") {
+TEST_CASE("graphs that mix tokens outside causal attention are rejected with the node's name") {
   BertConfig c;
   c.vocab_size = c.max_position_embeddings = 20;
   c.num_hidden_layers = 2;

@@ -43,7 +43,7 @@ std::vector<std::string> runs_of(const ExecutionPlan& plan) {
 
 // Values of so many features leave room for one panel at a time, so the last group can have few
 // tokens.
-TEST_CASE("the last tokens of a wide chain have results as all others") {
+TEST_CASE("the last, partial group of tokens of a wide chain matches the reference") {
   const Index wide = 26'000;
   const Spec init = Spec::parse("normal:std=0.1");
   GraphParts parts{{"x"}, {{"up", {wide, 8}, init}, {"down", {8, wide}, init}}, {}, {"y"}};
@@ -64,7 +64,7 @@ TEST_CASE("the last tokens of a wide chain have results as all others") {
   }
 }
 
-TEST_CASE("blocks of Llama run in panels, and give what their operators give") {
+TEST_CASE("fused Llama blocks match their operators in float32 and bfloat16") {
   const Graph g = llama_graph(small);
   const NamedValues<Tensor> w = initial_weights(g, 3);
   Executor fused(g, w), low(g, w, {.precision = {{"*", Precision::bf16}}});
@@ -85,7 +85,7 @@ TEST_CASE("blocks of Llama run in panels, and give what their operators give") {
   }
 }
 
-TEST_CASE("a chain holds the norms, rotary positions and gates between two attentions") {
+TEST_CASE("a chain covers the norms, rotary embeddings and gates before and after attention") {
   const Graph g = llama_graph({.layers = 1,
                                .hidden = 48,
                                .heads = 6,
@@ -103,7 +103,7 @@ TEST_CASE("a chain holds the norms, rotary positions and gates between two atten
   for (const ExecutionStep& s : run.plan().steps) CHECK(s.layout != "");
 }
 
-TEST_CASE("rotated neighbours, some features of a head, and factors 1 + weight run in chains") {
+TEST_CASE("interleaved and partial rotary embeddings and norms by 1 + weight run in a chain") {
   GraphParts parts{{"x", "position_ids"},
                    {{"w", {48, 48}, Spec::parse("normal:std=0.1")},
                     {"f", {3}, Spec::parse("normal:std=1")},
@@ -132,7 +132,7 @@ TEST_CASE("rotated neighbours, some features of a head, and factors 1 + weight r
   }
 }
 
-TEST_CASE("parts of a packed product are taken in its chain, and the last token outside") {
+TEST_CASE("feature slices of a packed product run in its chain, and all slices match the graph") {
   const auto range = [](Index begin, Index end) {
     return Attributes().set("axis", -1).set("begin", begin).set("end", end);
   };

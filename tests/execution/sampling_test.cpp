@@ -29,7 +29,7 @@ std::map<Index, double> probabilities(const SamplingOptions& o) {
 
 // The numbers are those of the logits processors of transformers 5.24, applied in the order of
 // generate().
-TEST_CASE("candidates have the probabilities that transformers gives them") {
+TEST_CASE("token probabilities match those of Hugging Face transformers") {
   const std::vector<std::pair<SamplingOptions, std::map<Index, double>>> cases{
       {{.temperature = 0.7},
        {{0, 0.164622},
@@ -95,7 +95,7 @@ TEST_CASE("candidates have the probabilities that transformers gives them") {
   }
 }
 
-TEST_CASE("with a temperature near 0 the most likely tokens share the probability") {
+TEST_CASE("at a temperature near 0 the most likely tokens share the probability equally") {
   for (const double temperature : {1e-10, 1e-308, 5e-324}) {
     const std::map<Index, double> got = probabilities({.temperature = temperature});
     CHECK(got.at(3) == 0.5);
@@ -104,7 +104,8 @@ TEST_CASE("with a temperature near 0 the most likely tokens share the probabilit
   }
 }
 
-TEST_CASE("without a temperature the first of the most likely tokens is taken, after the penalty") {
+TEST_CASE(
+    "greedy sampling takes the first of the most likely tokens after the repetition penalty") {
   CHECK(probabilities({}) == std::map<Index, double>{{3, 1}});
   CHECK(probabilities({.repetition_penalty = 1.1}) == std::map<Index, double>{{7, 1}});
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -113,7 +114,7 @@ TEST_CASE("without a temperature the first of the most likely tokens is taken, a
         }) == "expected a finite logit of a token, got none");
 }
 
-TEST_CASE("tokens are drawn as often as they are likely, and the same ones by the same seed") {
+TEST_CASE("tokens are sampled with their probabilities, and reproducibly for a seed") {
   const SamplingOptions options{.temperature = 1.5, .top_k = 5};
   const std::map<Index, double> wanted = probabilities({.temperature = 1.5, .top_k = 5});
   TokenSampler first(options, 1), again(options, 1), other(options, 2);
@@ -133,7 +134,7 @@ TEST_CASE("tokens are drawn as often as they are likely, and the same ones by th
   for (const auto& [token, share] : drawn) CHECK(std::abs(share - wanted.at(token)) < 0.015);
 }
 
-TEST_CASE("sampling parameters out of range are refused by their flag") {
+TEST_CASE("sampling parameters out of range are rejected with the name of their flag") {
   const auto refusal = [](const SamplingOptions& o) { return error_of([&] { o.check(); }); };
   CHECK(refusal({.temperature = 0}) == "--temperature must be > 0, got 0");
   CHECK(refusal({.repetition_penalty = -1}) == "--repetition-penalty must be > 0, got -1");

@@ -27,7 +27,7 @@ std::string after(F change) {
 
 }  // namespace
 
-TEST_CASE("a program knows the layout and the sparsifier that are linked to it") {
+TEST_CASE("a layout and a sparsifier linked into a program are in its registry") {
   const auto names = [](const auto& examples) {
     std::vector<std::string> v;
     for (const auto& e : examples) v.push_back(e.name + " " + e.spec.str());
@@ -40,7 +40,7 @@ TEST_CASE("a program knows the layout and the sparsifier that are linked to it")
   CHECK(has(error_of([] { registry().check_layout(Spec::parse("banded:m=1")); }), "no key 'm'"));
 }
 
-TEST_CASE("the band is stored as diagonals and nothing else") {
+TEST_CASE("the banded layout has a single part: the values of its diagonals") {
   const Stored s = banded();
   CHECK(s.layout.str() == "banded:k=1");
   REQUIRE(s.parts.size() == 1);
@@ -53,7 +53,7 @@ TEST_CASE("the band is stored as diagonals and nothing else") {
   CHECK(t.padding() == doctest::Approx(9.0 / 8 - 1));
 }
 
-TEST_CASE("what the band has no slot for is refused, and so is a band that there is not") {
+TEST_CASE("packing as banded rejects positions outside the band and an invalid k") {
   const auto why = [](const char* spec, const Dense& d) {
     return error_of([&] { packed(d, spec); });
   };
@@ -68,7 +68,7 @@ TEST_CASE("what the band has no slot for is refused, and so is a band that there
       has(why("banded:k=0", Dense::zeros(DType::F32, {1 << 30, 0})), "an empty tensor would need"));
 }
 
-TEST_CASE("every dtype goes through the band bit for bit, zeros that were kept too") {
+TEST_CASE("every dtype round-trips bit for bit between banded and other layouts") {
   Dice dice(1);
   for (const DType dtype : movable_dtypes())
     for (const Shape& shape : {Shape{7, 5}, Shape{5, 7}, Shape{1, 9}, Shape{9, 1}, Shape{6, 6}}) {
@@ -84,7 +84,7 @@ TEST_CASE("every dtype goes through the band bit for bit, zeros that were kept t
     }
 }
 
-TEST_CASE("the band becomes csr, and what csr becomes, over the edge that was added") {
+TEST_CASE("banded converts to csr, and to layouts reachable from csr, without the dense form") {
   Dice dice(3);
   for (const Shape& shape : {Shape{7, 5}, Shape{5, 7}, Shape{9, 1}, Shape{0, 4}, Shape{6, 6}})
     for (const char* to : {"csr", "csc", "coo", "bcsr:h=2,w=3"}) {
@@ -110,7 +110,7 @@ TEST_CASE("the band becomes csr, and what csr becomes, over the edge that was ad
             "do not fit 32-bit indices"));
 }
 
-TEST_CASE("files that claim a band and have none are refused") {
+TEST_CASE("loading rejects parts and shapes that do not match a banded spec") {
   CHECK(after([](Stored&) {}) == "");
   const auto with = [](const char* spec) {
     return after([&](Stored& s) { s.layout = Spec::parse(spec); });
@@ -128,7 +128,8 @@ TEST_CASE("files that claim a band and have none are refused") {
   CHECK(after([](Stored& s) { part(s, "values").dtype = DType::I32; }) != "");
 }
 
-TEST_CASE("the sparsifier keeps a share of each row's largest magnitude") {
+TEST_CASE(
+    "row-share keeps values of at least a given share of the largest magnitude in their row") {
   const auto keeps = [](const char* spec, const Dense& d) {
     return ones_of(registry().sparsifier(Spec::parse(spec)).select(d));
   };
@@ -145,7 +146,7 @@ TEST_CASE("the sparsifier keeps a share of each row's largest magnitude") {
   CHECK(has(why("row-share"), "missing 'of'"));
 }
 
-TEST_CASE("the sparsifier selects the same in every dtype that holds the numbers, at any threads") {
+TEST_CASE("row-share selects the same positions in F32 and F64, and on 1 and 3 threads") {
   Dice dice(2);
   Dense wide = Dense::zeros(DType::F32, {300, 1000}), same = Dense::zeros(DType::F64, {300, 1000});
   for (Index i = 0; i < wide.size(); ++i) {
@@ -160,7 +161,7 @@ TEST_CASE("the sparsifier selects the same in every dtype that holds the numbers
   CHECK(same_mask(m, s.select(wide)));
 }
 
-TEST_CASE("the band's implementation for csr keeps what the sparsifier keeps of the dense form") {
+TEST_CASE("the csr implementation of the band sparsifier keeps the positions of the dense one") {
   Dice dice(7);
   const Dense d = any_bits(dice, DType::BF16, {9, 7});
   const Mask some = random_mask(dice, {9, 7}, 0.6);

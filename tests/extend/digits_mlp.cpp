@@ -157,7 +157,7 @@ class Watched {
 
 }  // namespace
 
-TEST_CASE("a network in n:m:g learns to read digits without anything of it becoming dense") {
+TEST_CASE("an n:m:g network learns to classify digits in place and without a dense fallback") {
   const Digits train_on = read_digits(false), held_out = read_digits(true);
   REQUIRE(train_on.size() == 1437);
   REQUIRE(held_out.size() == 360);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The paper's integration of n:m:g (Ivanov et al. 2023, section 5.3) as a user writes it in sten. Like
-// the paper, the listings call the optimized conversions and products of the library.
+// The paper's integration of n:m:g (Ivanov et al. 2023, section 5.3) as a user writes it in sten.
+// Like the paper, the listings call the optimized conversions and products of the library.
 // tests/extend/document.sh compares the lines of each listing with docs/extending.md.
 #include "libsten/core/layout/masked.h"
 #include "libsten/core/registry/extension.h"
@@ -118,7 +118,7 @@ Trained trained(const O& optimizer, const Tensor& weight, const OutFormat& gradi
 
 }  // namespace
 
-TEST_CASE("the paper's n:m:g classes of a user give the tensor of the built-in layout") {
+TEST_CASE("a user-defined n:m:g layout and sparsifier give the values of the built-in ones") {
   Dice dice(1);
   const Dense x = normals(dice, {16, 24});
   const StrictWatch watch;
@@ -134,7 +134,8 @@ TEST_CASE("the paper's n:m:g classes of a user give the tensor of the built-in l
   CHECK(same_bits(masked.to_dense(), builtin.to_dense()));
 }
 
-TEST_CASE("a user's masked tensor trains as the built-in one, by its same-format implementation") {
+TEST_CASE(
+    "a user-defined masked layout with a same-pattern implementation trains exactly like masked") {
   Dice dice(1);
   const Dense x = normals(dice, {16, 24});
   const Sparsifier nmg = by("grouped-n-m:n=1,m=4,g=2");
@@ -160,7 +161,7 @@ TEST_CASE("a user's masked tensor trains as the built-in one, by its same-format
   check(AdamW({.rate = 0.05}));
 }
 
-TEST_CASE("a user's masked tensor selects new positions as the built-in one") {
+TEST_CASE("resparsifying a user-defined masked layout selects the same positions as masked") {
   Dice dice(3);
   const Dense x = normals(dice, {16, 24});
   const Sparsifier nmg = by("grouped-n-m:n=1,m=4,g=2");
@@ -176,7 +177,8 @@ TEST_CASE("a user's masked tensor selects new positions as the built-in one") {
   CHECK(same_bits(own.w.value.to_dense(), reference.w.value.to_dense()));
 }
 
-TEST_CASE("without a same-format implementation a step packs the updated values, with a warning") {
+TEST_CASE(
+    "without a same-pattern implementation, an optimizer step packs a dense update and warns") {
   Dice dice(4);
   const Dense x = normals(dice, {16, 24}), g = normals(dice, {16, 24});
   const Spec spec = Spec::parse("grouped-n-m:n=1,m=4,g=2");

@@ -22,7 +22,7 @@ using namespace sten::kernels;
 
 namespace {
 
-// How many slots the new ISA has of its own.
+// The number of slots in which the new ISA differs from AVX-512.
 template <class Table>
 int own_slots(const Table* (*table_for)(Isa)) {
   const auto* own = reinterpret_cast<const unsigned char*>(table_for(Isa::avx512_icl));
@@ -35,7 +35,7 @@ int own_slots(const Table* (*table_for)(Isa)) {
 
 }  // namespace
 
-TEST_CASE("a new ISA has its name, and is chosen by it where the CPU has it") {
+TEST_CASE("a new ISA is selected by its name if the CPU supports it") {
   CHECK(std::string(name_of(Isa::avx512_icl)) == "avx512_icl");
   CHECK((choose_isa("avx512_icl").isa == Isa::avx512_icl) == has_isa(Isa::avx512_icl));
   CHECK((choose_isa("avx512_icl").error[0] == 0) == has_isa(Isa::avx512_icl));
@@ -44,7 +44,7 @@ TEST_CASE("a new ISA has its name, and is chosen by it where the CPU has it") {
         "avx512_bf16 and amx)");
 }
 
-TEST_CASE("it has its one kernel, and all others of AVX-512") {
+TEST_CASE("the new ISA overrides one kernel and inherits all others from AVX-512") {
   if (!has_isa(Isa::avx512_icl)) {
     MESSAGE("this CPU has no such instructions");
     return;

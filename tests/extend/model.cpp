@@ -42,7 +42,7 @@ struct Classifier : Module {
 
 }  // namespace
 
-TEST_CASE("two layers learn, with a sparse weight and sparse activations, and nothing falls back") {
+TEST_CASE("two layers with a sparse weight and sparse activations learn without a dense fallback") {
   const Tensor x = waves({32, 8}, 1.7), y = waves({32, 4}, 0.3);
   double first = 0, last = 0;
   const testing::Strict strict;
@@ -71,7 +71,7 @@ TEST_CASE("two layers learn, with a sparse weight and sparse activations, and no
   CHECK(common(w.value, before) == 64);
 }
 
-TEST_CASE("what a relu leaves stays sparse, forwards and backwards") {
+TEST_CASE("a linear layer with a sparse relu output has the weight gradient of its sparse graph") {
   const testing::Strict strict;
   const Tensor x = waves({32, 8}, 1.7);
   Tape tape;
@@ -103,7 +103,7 @@ TEST_CASE("what a relu leaves stays sparse, forwards and backwards") {
     CHECK(learned.values()->as<float>()[i] == again.values()->as<float>()[i]);
 }
 
-TEST_CASE("a step may select anew, if the gradient is dense") {
+TEST_CASE("an optimizer step with a dense gradient can resparsify the weight") {
   Parameter w("w", sparsify(waves({8, 8}, 2.1), by("magnitude:sparsity=0.75"), Spec("csr")));
   const Mask before = w.value.stored();
   Tape tape;
@@ -116,7 +116,7 @@ TEST_CASE("a step may select anew, if the gradient is dense") {
   CHECK(common(w.value, before) < 16);
 }
 
-TEST_CASE("of a value that is used twice, the format applies to the sum of its gradients") {
+TEST_CASE("the gradient format of a value used twice applies to the sum of its gradients") {
   Tape tape;
   const Tensor x = Dense::of({1, 2}, {1, 2});
   const Var a = tape.parameter(x, OutFormat::fused(by("threshold:at=1"), Spec("csr")));
@@ -127,7 +127,7 @@ TEST_CASE("of a value that is used twice, the format applies to the sum of its g
   CHECK(to_vector<float>(*a.grad()).at(0) == doctest::Approx(1.2));
 }
 
-TEST_CASE("a sparsifier that ranks by gradients waits for them") {
+TEST_CASE("a sparsifier that ranks by gradients is deferred until the backward pass") {
   Tape tape;
   const Var a = tape.parameter(waves({8, 8}, 2.1));
   DeferredSparsity pruned(a, by("gradient:sparsity=0.75"), Spec("csr"));
@@ -137,7 +137,7 @@ TEST_CASE("a sparsifier that ranks by gradients waits for them") {
   CHECK(pruned.get().stored().count() == 16);
 }
 
-TEST_CASE("an output whose sparsifier ranks by gradients is in the temporary layout until then") {
+TEST_CASE("an output whose sparsifier ranks by gradients has the temporary layout until backward") {
   Tape tape;
   const Var a = tape.parameter(waves({8, 8}, 2.1));
   const OutFormat format = OutFormat::after(by("gradient:sparsity=0.5"), Spec("csr"));
@@ -149,7 +149,7 @@ TEST_CASE("an output whose sparsifier ranks by gradients is in the temporary lay
   CHECK(pruned.get().stored().count() == 64);
 }
 
-TEST_CASE("a graph's weights have names, and gradients by them") {
+TEST_CASE("weights of a graph and their gradients are accessed by name") {
   const Graph g = mlp({16, 8, 4});
   Tape tape;
   NamedValues<Var> w;
@@ -159,7 +159,7 @@ TEST_CASE("a graph's weights have names, and gradients by them") {
   CHECK(w.at("layers.0.weight").grad()->shape() == Shape{8, 16});
 }
 
-TEST_CASE("a sparse graph is made of a dense one by names, and trains") {
+TEST_CASE("a graph sparsified by weight names has weight gradients in the requested formats") {
   const Graph g = mlp({16, 8, 4});
   SparsityBuilder sb;
   sb.set_weight("layers.*.weight", by("magnitude:sparsity=0.75"), Spec("masked"))
@@ -177,7 +177,7 @@ TEST_CASE("a sparse graph is made of a dense one by names, and trains") {
   CHECK(w.at("layers.1.weight").grad()->layout() == "dense");
 }
 
-TEST_CASE("a model that is a class learns, is saved, and is traced to a graph with names") {
+TEST_CASE("a module learns, is saved and loaded, and is traced to a graph with its weight names") {
   const Tensor x = waves({32, 64}, 1.7);
   Dense labels = Dense::zeros(DType::I64, {32});
   for (Index i = 0; i < 32; ++i) labels.values.mutate<std::int64_t>()[i] = i % 10;
@@ -212,7 +212,7 @@ TEST_CASE("a model that is a class learns, is saved, and is traced to a graph wi
   CHECK(text.find("hidden.weight") != std::string::npos);
 }
 
-TEST_CASE("operators of the names with an underscore write over their first operand") {
+TEST_CASE("View::set() writes rows of a tensor after in-place operators") {
   Tensor x = waves({4, 3}, 1.1);
   const Tensor bias = waves({3}, 0.5), rows = waves({2, 3}, 0.7);
   relu_(x);

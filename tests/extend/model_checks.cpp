@@ -28,7 +28,7 @@ std::vector<std::string> quoted() {
 
 }  // namespace
 
-TEST_CASE("the plans on the page about the model are the dispatcher's") {
+TEST_CASE("the plans quoted in docs/model.md match the dispatcher's") {
   const auto by = [](const char* spec) { return registry().sparsifier(Spec::parse(spec)); };
   const Signature signatures[] = {
       {"linear", {"dense", "csr"}, {{by("relu"), "csr"}}},

@@ -59,7 +59,7 @@ std::vector<std::string> plans_of(const std::function<void()>& f) {
 
 }  // namespace
 
-TEST_CASE("gradients of added operators are those of central differences") {
+TEST_CASE("gradients of user-defined operators match central differences") {
   Dice dice(2);
   const Tensor a = normals64(dice, {3, 4}), b = normals64(dice, {3, 4});
   check_gradients("squareplus", {a}, {});
@@ -68,7 +68,7 @@ TEST_CASE("gradients of added operators are those of central differences") {
   check_gradients("unit-rows", {a}, {});
 }
 
-TEST_CASE("added operators write outputs and gradients in any format that built-in ones write") {
+TEST_CASE("user-defined operators write outputs and gradients in seven layouts with exact plans") {
   Dice dice(3);
   const Tensor a = normals(dice, {37, 23}), b = normals(dice, {37, 23}),
                dy = normals(dice, {37, 23});
@@ -97,7 +97,7 @@ TEST_CASE("added operators write outputs and gradients in any format that built-
     }
 }
 
-TEST_CASE("the gate of a csr tensor has its positions, and the values of the dense gate there") {
+TEST_CASE("the gate operator keeps the positions of a csr tensor and matches the dense result") {
   Dice dice(4);
   const Dense b = normals(dice, {9, 11});
   const Tensor a = packed(normals(dice, {9, 11}), Sparsifier(Threshold{1}).select(b), "csr");
@@ -112,7 +112,7 @@ TEST_CASE("the gate of a csr tensor has its positions, and the values of the den
         "masks, gate(dense, dense) -> keep-all/dense");
 }
 
-TEST_CASE("added operators refuse what does not fit") {
+TEST_CASE("user-defined operators reject mismatched shapes and invalid attributes") {
   const Tensor x = Dense::of({2, 2}, {1, 2, 3, 4}), y = Dense::of({4}, {1, 2, 3, 4});
   CHECK(has(error_of([&] { apply("gate", {x, y}); }), "gate: a is [2, 2] but b is [4]"));
   CHECK(has(error_of([&] { apply("squareplus", {x}, Attributes().set("b", 0)); }),

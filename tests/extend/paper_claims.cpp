@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Claims of the paper on STen (Ivanov et al. 2023) beside its code examples, with the layout and
+// Claims of the paper on STen (Ivanov et al. 2023) in its text, checked with the layout and
 // the sparsifier of the examples.
 #include "libsten/core/sparsify/same_pattern.h"
 #include "libsten/core/sparsify/streaming.h"
@@ -22,7 +22,7 @@ TEST_CASE("the sum of two sparse tensors with keep-all has the union of their po
 }
 
 TEST_CASE(
-    "an operator without a sparse implementation runs dense, warns once, and fails if strict") {
+    "an operator without a sparse implementation runs dense, warns once, fails in strict mode") {
   // Section 3.2, the fallback to dense implementations.
   Dice dice(5);
   const Dense d =
@@ -41,7 +41,7 @@ TEST_CASE(
   set_strict(false);
 }
 
-TEST_CASE("a layout with one lossless way to a known one has its implementations") {
+TEST_CASE("a layout with a lossless conversion to csr uses the implementations of csr") {
   // Section 4.4, conversions that lose nothing.
   Dice dice(6);
   const Mask band = packed(Dense::zeros(DType::F32, {6, 6}), "banded:k=1").stored();
@@ -59,7 +59,7 @@ TEST_CASE("a layout with one lossless way to a known one has its implementations
           "banded to csr (cost 1) for matmul(csr, dense) -> keep-all/dense"});
 }
 
-TEST_CASE("operators write a layout of one's own that csr leads to while they compute") {
+TEST_CASE("an operator writes its output directly in a user-defined layout reachable from csr") {
   Dice dice(8);
   const Tensor x = normals(dice, {8, 6}), w = normals(dice, {5, 6});
   const OutFormat format = OutFormat::fused(Relu{}, Spec("my-csc"));
@@ -70,7 +70,7 @@ TEST_CASE("operators write a layout of one's own that csr leads to while they co
   CHECK(watch.plans.at(0) == "linear(dense, dense) -> relu/my-csc: exact");
 }
 
-TEST_CASE("gradients of weights and of intermediate tensors have formats of their own") {
+TEST_CASE("gradients of weights and of intermediates have separate output formats") {
   // Section 3.4: sb.set_weight_grad and sb.set_interm_grad.
   Dice dice(7);
   const Tensor x = normals(dice, {16, 20}),
@@ -92,7 +92,7 @@ TEST_CASE("gradients of weights and of intermediate tensors have formats of thei
   CHECK(watch.plans.at(2) == "matmul.grad(dense, csr, dense) -> threshold/csc, none: exact");
 }
 
-TEST_CASE("the gradients of a model made sparse are sparse, each in a format of its own") {
+TEST_CASE("a sparsified model trains with gradient formats for weights and intermediates") {
   // Section 3.4: sb.set_weight_grad and sb.set_interm_grad, and iterative sparsification.
   const Graph net({{"x", "target"},
                    {{"net.weight", {20, 30}, Spec::parse("uniform:bound=0.1")}},

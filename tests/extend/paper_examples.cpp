@@ -15,7 +15,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Section 3.1, `class CscTensor`: a layout with its way to dense and from there.
+// Section 3.1, `class CscTensor`: a layout with conversions to and from dense.
 struct MyCsc {
   static constexpr const char* name = "my-csc";
   static constexpr bool holds_any_pattern = true;
@@ -109,7 +109,7 @@ const bool has_drop_of_my_csc = add_sparsifier_implementation<Drop, MyCsc, MyCsc
 
 }  // namespace
 
-TEST_CASE("a tensor becomes CSR by a sparsifier, and a product with it is dispatched to CSR's") {
+TEST_CASE("a product with a tensor sparsified to csr is dispatched to the csr implementation") {
   // Section 3.1: x = sten.torch_tensor_to_csr(sparsifier, x)
   // Section 3.2: c = torch.mm(a, b)
   Dice dice(1);
@@ -123,7 +123,7 @@ TEST_CASE("a tensor becomes CSR by a sparsifier, and a product with it is dispat
   CHECK(watch.plans == std::vector<std::string>{"matmul(csr, dense) -> keep-all/dense: exact"});
 }
 
-TEST_CASE("a CSC layout of one's own is saved, loaded and converted as the built-in one is") {
+TEST_CASE("a user-defined CSC layout is saved, loaded and converted like the built-in csc") {
   Dice dice(1);
   const Dense x = Dense::of({3, 4}, {1, 2, 0, 0, 3, 0, 4, 0, 0, 0, 0, 5});
   const Tensor t = packed(x, "my-csc");
@@ -146,7 +146,7 @@ TEST_CASE("a CSC layout of one's own is saved, loaded and converted as the built
   CHECK(error_of([&] { registry().load(damaged); }) != "");
 }
 
-TEST_CASE("a sparsifier of one's own writes a CSC layout of one's own, by the way that was added") {
+TEST_CASE("a user-defined sparsifier writes user-defined CSC by its registered implementation") {
   // Section 3.3: dense_to_csc_random_fraction(RandomFractionSparsifier(0.5), tensor)
   Dice dice(2);
   const Dense x = normals(dice, {50, 40});
@@ -157,13 +157,13 @@ TEST_CASE("a sparsifier of one's own writes a CSC layout of one's own, by the wa
   CHECK(t.layout() == "my-csc");
   CHECK(share(t) == doctest::Approx(0.1).epsilon(0.2));
   CHECK(same_bits(t.to_dense(), masked_by(x, Sparsifier(Drop{0.9}).select(x))));
-  // The one that sten brings along, without such a way.
+  // The built-in random sparsifier has no implementation for my-csc.
   const Tensor other = sparsify(x, RandomFraction{0.9, 3}, Spec("my-csc"));
   CHECK(other.layout() == "my-csc");
   CHECK(share(other) == doctest::Approx(0.1).epsilon(0.2));
 }
 
-TEST_CASE("the second pass of a two-pass format takes the implementation for what is stored") {
+TEST_CASE("the external sparsifier of a two-pass format uses its implementation for the layout") {
   // Section 3.3: register_sparsifier_implementation(sparsifier, inp=CscTensor, out=CscTensor), and
   // "highly optimized implementations of two-pass sparsifiers".
   Dice dice(12);
@@ -180,7 +180,7 @@ TEST_CASE("the second pass of a two-pass format takes the implementation for wha
   CHECK(same_bits(t.to_dense(), masked_by(scale(x, 2).to_dense(), want)));
   CHECK(plan_sparsify(Drop{0.8}, Spec("my-csc"), Spec("my-csc")).text ==
         "drop(my-csc) -> my-csc: exact");
-  // A layout without an implementation is converted by way of csr.
+  // A layout without an implementation is converted through csr.
   const SparsifyPlan plan =
       plan_sparsify(by("magnitude:sparsity=0.9"), Spec("my-csc"), Spec("csc"));
   CHECK(plan.kind == DispatchKind::converted);
@@ -192,8 +192,7 @@ TEST_CASE("the second pass of a two-pass format takes the implementation for wha
   CHECK(further.stored().count() == 100);
 }
 
-TEST_CASE(
-    "a sparse operator is an operator with an output format: add gives CSC, and so gradients") {
+TEST_CASE("add with a user-defined CSC output format gives CSC outputs and CSC gradients") {
   // Section 3.3: sparse_add = sten.sparsified_op(orig_op=torch.add, out_fmt=..., grad_out_fmt=...)
   const OutFormat half{KeepAll{}, Spec("dense"), RandomFraction{0.5, 1}, Spec("my-csc")};
   const OutFormat half_of_grad{KeepAll{}, Spec("dense"), RandomFraction{0.5, 2}, Spec("my-csc")};
@@ -233,7 +232,7 @@ struct SparseLinear : Module {
   Var forward(const Var& x) const { return matmul(x, w); }
 };
 
-TEST_CASE("a sparse linear layer from scratch learns, and its weight stays CSC where it was") {
+TEST_CASE("a sparse linear layer learns with a csc weight at fixed positions") {
   Dice dice(4);
   const Tensor x = normals(dice, {64, 20});
   const OutFormat papers{KeepAll{}, Spec("dense"), RandomFraction{0.5, 5}, Spec("csc")},
@@ -274,8 +273,7 @@ struct Model : Module {
   Var forward(const Var& x) const { return matmul(net(x), out); }
 };
 
-TEST_CASE(
-    "an existing model is traced, and made sparse by the names of a weight and an activation") {
+TEST_CASE("a traced model is sparsified by the names of a weight and an activation") {
   // Section 3.4: sb = sten.SparsityBuilder(), and section 4.1, the trace.
   Dice dice(11);
   const Tensor x = normals(dice, {16, 30});
@@ -319,7 +317,7 @@ const bool has_hinge = declare_operator("hinge", {SavedForBackward::nothing}) &&
                        add_operator({"hinge", {"dense"}, {{}}}, hinge) &&
                        add_operator({"hinge.grad", {"dense"}, {{}}}, hinge_grad);
 
-TEST_CASE("a backward of one's own reads what its forward preserved") {
+TEST_CASE("a user-defined backward reads the state that its forward saved") {
   Dice dice(9);
   const Tensor x = normals(dice, {6, 5}), dy = normals(dice, {6, 5});
   const StrictWatch watch;
@@ -330,7 +328,8 @@ TEST_CASE("a backward of one's own reads what its forward preserved") {
   CHECK(same_bits(a.grad()->to_dense(), b.grad()->to_dense()));
 }
 
-TEST_CASE("in-place operators keep a sparse tensor's format, and views write through") {
+TEST_CASE(
+    "add_ keeps the layout and positions of a sparse tensor, and View::set() writes a slice") {
   // Section 4.4: add_, views, and the in-place fallback's resparsification.
   Dice dice(10);
   const StrictWatch watch;

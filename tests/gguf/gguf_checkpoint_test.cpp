@@ -23,7 +23,7 @@ namespace {
 
 std::string file(const std::string& name) { return STEN_SOURCE_DIR "/tests/gguf/files/" + name; }
 
-// Whether both hold the same tensors, bit for bit.
+// Checks that both have the same tensors, bit for bit.
 void check_equal(const Checkpoint& a, const Checkpoint& b) {
   CHECK(a.tensors().size() == b.tensors().size());
   for (const CheckpointTensor& t : b.tensors()) {
@@ -52,7 +52,7 @@ std::string open_error(const GgufBytes& bytes) {
 
 }  // namespace
 
-TEST_CASE("every type is dequantized to the bits of gguf.quants.dequantize()") {
+TEST_CASE("dequantization of every type is bit-identical to gguf.quants.dequantize()") {
   const Warnings warnings;
   check_equal(Checkpoint::open(file("types.gguf")), Checkpoint::open(file("types.safetensors")));
   REQUIRE(warnings.all.size() == 1);
@@ -61,7 +61,7 @@ TEST_CASE("every type is dequantized to the bits of gguf.quants.dequantize()") {
                                "the names of GGUF are used");
 }
 
-TEST_CASE("a llama has the names and the row order of Hugging Face") {
+TEST_CASE("a Llama GGUF file is read with the names and row order of Hugging Face") {
   const Warnings warnings;
   const Checkpoint c = Checkpoint::open(file("llama.gguf"));
   check_equal(c, Checkpoint::open(file("llama.safetensors")));
@@ -70,14 +70,14 @@ TEST_CASE("a llama has the names and the row order of Hugging Face") {
   CHECK(c.gguf()->text("general.name") == "tiny");
 }
 
-TEST_CASE("each expert of a stack is a tensor with the name and the shape of Hugging Face") {
+TEST_CASE("stacked experts are split into tensors with Hugging Face names and shapes") {
   const Warnings warnings;
   check_equal(Checkpoint::open(file("experts.gguf")),
               Checkpoint::open(file("experts.safetensors")));
   CHECK(warnings.all.empty());
 }
 
-TEST_CASE("experts that the first files of Mixtral have apart have the names of others") {
+TEST_CASE("separate experts of early Mixtral files have the usual Hugging Face names") {
   using namespace gguf_kind;
   const TempDir dir;
   const std::string path = dir / "m.gguf";
@@ -91,7 +91,7 @@ TEST_CASE("experts that the first files of Mixtral have apart have the names of 
   CHECK(c.find("model.layers.0.block_sparse_moe.experts.1.w1.weight"));
 }
 
-TEST_CASE("elements of plain types stay in the map, those of an expert, too") {
+TEST_CASE("unquantized tensors, including experts, stay memory-mapped") {
   const auto is_mapped = [&](const std::string& name, const std::string& tensor) {
     const Checkpoint c = Checkpoint::open(file(name));
     const auto bytes = c.shards().front().file.bytes();
@@ -107,7 +107,7 @@ TEST_CASE("elements of plain types stay in the map, those of an expert, too") {
   CHECK(!is_mapped("experts.gguf", "model.layers.0.mlp.experts.2.up_proj.weight"));
 }
 
-TEST_CASE("tensors are quantized to the bits of gguf.quants.quantize()") {
+TEST_CASE("quantization is bit-identical to gguf.quants.quantize()") {
   const Warnings warnings;
   const Checkpoint c = Checkpoint::open(file("quantized.gguf"));
   const CheckpointTensor& from = *c.find("f32");
@@ -125,7 +125,7 @@ TEST_CASE("tensors are quantized to the bits of gguf.quants.quantize()") {
         "--type: expected f32, f16, bf16, q8_0 or q4_0, got 'q2_k'");
 }
 
-TEST_CASE("encoding reverses decoding, with rows in another order and 1 added") {
+TEST_CASE("encode_gguf and decode_gguf round trip, with reordered rows or 1 added") {
   const Dense x = Dense::of({12, 2}, {1,  2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12,
                                       13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24});
   for (const GgufChange change : {GgufChange::rotary_query, GgufChange::query_key_value,
@@ -139,7 +139,7 @@ TEST_CASE("encoding reverses decoding, with rows in another order and 1 added") 
   }
 }
 
-TEST_CASE("a GGUF file that cannot be a model of its architecture is refused") {
+TEST_CASE("GGUF files that are split or do not fit their architecture are rejected") {
   using namespace gguf_kind;
   const std::string llama = gguf_entry("general.architecture", text, gguf_text("llama"));
   const std::string heads = gguf_entry("llama.attention.head_count", u32, gguf_number(3u));
@@ -166,7 +166,7 @@ TEST_CASE("a GGUF file that cannot be a model of its architecture is refused") {
   REQUIRE(held(154, !missing.empty() && !rows.empty() && !scalar.empty() && !part.empty()));
 }
 
-TEST_CASE("a GGUF file whose experts contradict its metadata or each other is refused") {
+TEST_CASE("GGUF experts that contradict the metadata or each other are rejected") {
   using namespace gguf_kind;
   const auto opened = [&](const std::vector<std::string>& tensors, std::uint32_t count) {
     return open_error({.metadata = {gguf_entry("general.architecture", text, gguf_text("qwen3moe")),

@@ -33,7 +33,7 @@ GgufBytes small() {
 
 }  // namespace
 
-TEST_CASE("metadata and tensors of a GGUF file are read in place, with shapes row-major") {
+TEST_CASE("GGUF metadata and tensors are parsed, with row-major shapes") {
   GgufBytes file = small();
   for (const std::uint32_t version : {2u, 3u}) {
     file.version = version;
@@ -62,7 +62,7 @@ TEST_CASE("metadata and tensors of a GGUF file are read in place, with shapes ro
   CHECK(f.text("none") == "");
 }
 
-TEST_CASE("a hostile GGUF file is refused with the item and the numbers") {
+TEST_CASE("malformed GGUF files are rejected with the offending item and values") {
   const auto with = [](auto change) {
     GgufBytes file = small();
     change(file);
@@ -134,7 +134,7 @@ TEST_CASE("a hostile GGUF file is refused with the item and the numbers") {
   REQUIRE(held(153, all));
 }
 
-TEST_CASE("every truncation of a GGUF file is refused") {
+TEST_CASE("every truncation of a GGUF file is rejected") {
   const std::string bytes = small().str();
   for (std::size_t n = 0; n < bytes.size(); ++n) {
     CAPTURE(n);

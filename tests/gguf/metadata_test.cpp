@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// As in a file, which has unsigned integers.
+// As parsed from a file, where integers >= 0 are unsigned.
 Json as_parsed(const Json& json) { return Json::parse(json.dump()); }
 
 // A config.json of small sizes with other members.
@@ -52,7 +52,7 @@ WrittenMetadata written_model(const Json& config) {
 std::string model_error(const Json& config) {
   return error_of([&] { written_model(config); });
 }
-// The config.json of a file that is written for another one.
+// The config.json that is read back from the metadata written for a config.json.
 Json config_again(const Json& config) {
   const WrittenMetadata m = written_model(config);
   return parse_json(gguf_config_json(m.file, "m.gguf"), "config.json");
@@ -86,7 +86,7 @@ Json added_token(std::size_t id, const std::string& content, bool special = true
 
 }  // namespace
 
-TEST_CASE("yarn has its length once, and the scale that llama.cpp multiplies") {
+TEST_CASE("YaRN parameters round trip, with the attention factor relative to llama.cpp's") {
   const Json config = small_config("llama", {{"original_max_position_embeddings", 40},
                                              {"rope_parameters",
                                               {{"rope_type", "yarn"},
@@ -113,7 +113,7 @@ TEST_CASE("yarn has its length once, and the scale that llama.cpp multiplies") {
         "config.json: 'beta_fast': expected 32, as llama.cpp computes llama, got 4");
 }
 
-TEST_CASE("windows of Gemma and the base of their rotary embedding are kept") {
+TEST_CASE("Gemma's sliding windows and their rotary base round trip through GGUF") {
   const Json usual = config_again(small_config(
       "gemma3_text", {{"sliding_window", 8}, {"head_dim", 16}, {"query_pre_attn_scalar", 16}}));
   CHECK(usual["sliding_window"] == 8);
@@ -144,7 +144,7 @@ TEST_CASE("windows of Gemma and the base of their rotary embedding are kept") {
         "config.json: 'layer_types': expected a list of 4 layers");
 }
 
-TEST_CASE("missing keys mean what they mean in transformers") {
+TEST_CASE("missing and unused config keys are treated as in transformers") {
   const Json neox = config_again(small_config("gpt_neox", {{"num_key_value_heads", 2}}));
   CHECK(neox["rotary_pct"] == 0.25);
   CHECK(neox["layer_norm_eps"] == 1e-5);
@@ -161,7 +161,7 @@ TEST_CASE("missing keys mean what they mean in transformers") {
   CHECK(llama.file.integer("llama.rope.dimension_count") == 16);
 }
 
-TEST_CASE("a model that llama.cpp computes otherwise is refused") {
+TEST_CASE("models that llama.cpp would compute differently are rejected") {
   const Json llama3 = {{"rope_type", "llama3"}, {"factor", 8.0}};
   struct Case {
     const char* model_type;
@@ -204,7 +204,7 @@ TEST_CASE("a model that llama.cpp computes otherwise is refused") {
             .empty());
 }
 
-TEST_CASE("the length before the scaling of Llama 3 is kept") {
+TEST_CASE("the original context length of Llama 3's RoPE scaling is written") {
   const Json config = small_config(
       "llama",
       {{"rope_scaling",
@@ -212,7 +212,7 @@ TEST_CASE("the length before the scaling of Llama 3 is kept") {
   CHECK(written_model(config).file.integer("llama.rope.scaling.original_context_length") == 32);
 }
 
-TEST_CASE("a linear scaling needs no type, and a window of Gemma none of its keys") {
+TEST_CASE("linear RoPE scaling is read without a type, and Gemma windows from optional keys") {
   const auto read = [](const std::string& name, const std::vector<std::string>& others) {
     using namespace gguf_kind;
     GgufBytes file{.metadata = {gguf_entry("general.architecture", text, gguf_text(name))}};
@@ -245,7 +245,7 @@ TEST_CASE("a linear scaling needs no type, and a window of Gemma none of its key
         "m.gguf: metadata 'gemma2.rope.freq_base_swa': expected 10000 as in other layers, got 500");
 }
 
-TEST_CASE("added tokens beyond the embedding are left out, and unused tokens have unique names") {
+TEST_CASE("added tokens beyond the embedding are dropped, and unused ids get unique names") {
   const Warnings warnings;
   const WrittenMetadata m =
       written_tokenizer(small_tokenizer([](Json& t) {
@@ -261,7 +261,7 @@ TEST_CASE("added tokens beyond the embedding are left out, and unused tokens hav
         "embedding has 5 rows");
 }
 
-TEST_CASE("a tokenizer that llama.cpp has not is refused") {
+TEST_CASE("tokenizers that llama.cpp cannot represent are rejected") {
   CHECK(tokenizer_refusal(small_tokenizer([](Json& t) { t["model"]["vocab"]["d"] = 8; })) ==
         "tokenizer.json: token 'd': expected an id below 8, the rows of the embedding");
   CHECK(tokenizer_refusal(small_tokenizer([](Json& t) {
@@ -273,7 +273,7 @@ TEST_CASE("a tokenizer that llama.cpp has not is refused") {
         "true");
 }
 
-TEST_CASE("the name of a splitting says whether merges are ignored and a text gets a first token") {
+TEST_CASE("ignore_merges selects the pre-tokenizer name, llama-bpe or dbrx") {
   const char* regex =
       R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
   const auto name = [&](bool ignores) {
@@ -289,7 +289,7 @@ TEST_CASE("the name of a splitting says whether merges are ignored and a text ge
   CHECK(name(false) == "dbrx");
 }
 
-TEST_CASE("user-defined tokens of SentencePiece have spaces") {
+TEST_CASE("user-defined SentencePiece tokens are written with spaces instead of U+2581") {
   const WrittenMetadata m = written_tokenizer(
       small_tokenizer([](Json& t) {
         t["model"]["byte_fallback"] = true;
@@ -301,7 +301,7 @@ TEST_CASE("user-defined tokens of SentencePiece have spaces") {
   CHECK(m.file.find("tokenizer.ggml.scores")->reals().back() == -1000);
 }
 
-TEST_CASE("special tokens of Phi-3 strip spaces after them") {
+TEST_CASE("special tokens of Phi-3 have their rstrip flags after a GGUF round trip") {
   const Json phi3 = small_tokenizer([](Json& t) {
     t["added_tokens"] = {added_token(3, "<unk>"), added_token(4, "<s>"), added_token(5, "</s>"),
                          added_token(6, "<|endoftext|>"), added_token(7, "<|user|>")};
@@ -316,7 +316,7 @@ TEST_CASE("special tokens of Phi-3 strip spaces after them") {
   CHECK(!written_tokenizer(small_tokenizer(), 8, "phi3").file.find("general.name"));
 }
 
-TEST_CASE("control tokens of any characters are special") {
+TEST_CASE("special tokens with non-ASCII characters round trip through GGUF") {
   const char* user = "<\xef\xbd\x9cUser\xef\xbd\x9c>";  // of DeepSeek
   const WrittenMetadata m = written_tokenizer(
       small_tokenizer([&](Json& t) { t["added_tokens"] = Json::array({added_token(3, user)}); }),

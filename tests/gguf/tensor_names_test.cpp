@@ -8,7 +8,7 @@
 
 using namespace sten;
 
-TEST_CASE("names are translated in both directions") {
+TEST_CASE("tensor names are translated between GGUF and Hugging Face in both directions") {
   struct Case {
     const char *architecture, *gguf, *huggingface;
     GgufChange change;
@@ -55,7 +55,7 @@ TEST_CASE("names are translated in both directions") {
   CHECK(!huggingface_name("mamba", "output.weight"));
 }
 
-TEST_CASE("the matrices of experts have names of their own, and are parts of a stack in GGUF") {
+TEST_CASE("Hugging Face names of single experts map to parts of a GGUF stack") {
   const auto stack = huggingface_name("qwen3moe", "blk.7.ffn_up_exps.weight");
   REQUIRE(stack);
   CHECK(stack->is_stack);
@@ -65,7 +65,7 @@ TEST_CASE("the matrices of experts have names of their own, and are parts of a s
   CHECK(part->name == "blk.7.ffn_up_exps.weight");
   CHECK(part->is_stack);
   CHECK(part->expert == 12);
-  // The first files of Mixtral have them apart.
+  // Early files of Mixtral have a tensor per expert.
   const auto apart = huggingface_name("llama", "blk.1.ffn_down.3.weight");
   REQUIRE(apart);
   CHECK(!apart->is_stack);
@@ -83,7 +83,7 @@ TEST_CASE("a matrix of one row is a vector in GGUF where llama.cpp expects one")
   CHECK(gguf_shape(GgufChange::none, {1, 5}) == Shape{1, 5});
 }
 
-TEST_CASE("rows of attention heads are reordered as by convert_hf_to_gguf") {
+TEST_CASE("rows of attention heads are reordered as in convert_hf_to_gguf") {
   // w.reshape(2 heads, 2, 3, n).swapaxes(1, 2): head 0 has the rows 0 3 1 4 2 5.
   std::vector<Index> pairs(12), qkv(12);
   for (Index r = 0; r < 12; ++r) {

@@ -54,7 +54,7 @@ std::string tokenizer_error(const GgufBytes& file) {
 
 }  // namespace
 
-TEST_CASE("merges of SentencePiece are recovered from scores, of Gemma from the order of tokens") {
+TEST_CASE("merges are recovered from scores for Llama and from token order for Gemma") {
   // Scores: bb, then ab, then abb = ab + b or a + bb.
   const auto llama = tokenizer(sentencepiece("llama"));
   CHECK(llama["model"]["merges"].dump() == R"([["b","b"],["a","b"],["ab","b"],["a","bb"]])");
@@ -68,12 +68,12 @@ TEST_CASE("merges of SentencePiece are recovered from scores, of Gemma from the 
   CHECK(gemma["model"]["vocab"].contains("\xe2\x96\x81\xe2\x96\x81"));
 }
 
-TEST_CASE("merges are between characters") {
+TEST_CASE("recovered merges join whole UTF-8 characters, not single bytes") {
   CHECK(recovered_merges({"\xc3\xbc", "\xc3", "\xbc", "x", "x\xc3\xbc"}, {0, 0, 0, 0, 0}) ==
         std::vector<std::pair<std::size_t, std::size_t>>{{3, 0}});
 }
 
-TEST_CASE("a tokenizer that tokenizer.json cannot express is refused") {
+TEST_CASE("GGUF tokenizers that tokenizer.json cannot express are rejected") {
   GgufBytes file = sentencepiece("llama");
   file.metadata[1] = entry("tokenizer.ggml.model", "rwkv");
   CHECK(tokenizer_error(file) ==
@@ -91,7 +91,7 @@ TEST_CASE("a tokenizer that tokenizer.json cannot express is refused") {
   CHECK(tokenizer_error(file) == "m.gguf: expected 'tokenizer.ggml.merges', or a score per token");
 }
 
-TEST_CASE("a sliding window of 0 is none, and an OLMo 3 is refused") {
+TEST_CASE("a sliding window of 0 becomes null, and OLMo 3 is rejected") {
   const auto config = [](const std::string& architecture, std::uint32_t window) {
     std::vector<std::string> metadata{entry("general.architecture", architecture)};
     const auto add = [&](const char* key, std::uint32_t value) {
@@ -110,7 +110,7 @@ TEST_CASE("a sliding window of 0 is none, and an OLMo 3 is refused") {
         "m.gguf: OLMo 3, an olmo2 with sliding_window, is not supported");
 }
 
-TEST_CASE("a model that config.json cannot express is refused") {
+TEST_CASE("GGUF models that config.json cannot express are rejected") {
   const auto config_error = [](const std::vector<std::string>& metadata) {
     const std::string bytes = GgufBytes{.metadata = metadata}.str();
     return error_of([&] { gguf_config_json(parse_gguf(as_bytes(bytes), "m.gguf"), "m.gguf"); });

@@ -126,7 +126,7 @@ double largest_difference(const Graph& a, const Graph& b, const NamedValues<Tens
 
 }  // namespace
 
-TEST_CASE("a graph in JSON gets layer norm, gelu, attention and linear layers") {
+TEST_CASE("fusion finds layer norm, gelu, attention and linear layers in a graph from JSON") {
   const Graph g = parse_graph(to_json(Graph(transformer().g)));
   const Graph fused = fused_graph(g, tokens);
   CHECK(operators_of(fused) ==
@@ -176,7 +176,7 @@ TEST_CASE("a node with a format is not fused") {
   }
 }
 
-TEST_CASE("outputs of a fused graph may be inputs, weights, constants and nodes without effect") {
+TEST_CASE("outputs of a fused graph can be inputs, weights, constants and removed nodes") {
   Unfused u = transformer();
   u.node("same", "reshape", {"gelu"}, to_shape({0, 0, width}));
   u.node("sum", "add", {"one", "two"});
@@ -204,7 +204,7 @@ TEST_CASE("convolutions of an image graph are fused with residual and relu") {
         1e-5);
 }
 
-TEST_CASE("a batch norm is fused with its relu, and its running statistics stay") {
+TEST_CASE("a batch norm is fused with its relu and keeps its running statistics") {
   ImageGraph images(3);
   const ImageValue x = images.batch_norm("bn", images.conv("conv", images.input(), 4, 3, 1), false);
   const Graph g = std::move(images).classifier("avgpool", "fc", images.relu("relu", x), 5, false);
@@ -218,7 +218,7 @@ TEST_CASE("a batch norm is fused with its relu, and its running statistics stay"
         1e-5);
 }
 
-TEST_CASE("a graph whose nodes do not fit their inputs stays as it is") {
+TEST_CASE("fusion leaves a graph with invalid node inputs unchanged") {
   for (const auto& inputs :
        {std::vector<std::string>{"x"}, {"x", "gamma", "beta"}, {"x", "wrong"}}) {
     Unfused u = transformer();

@@ -37,7 +37,7 @@ std::string error(const std::string& json) {
 
 }  // namespace
 
-TEST_CASE("a graph that was written and read is the same") {
+TEST_CASE("a graph survives the round trip through JSON") {
   const Graph g = every_kind(), back = parse_graph(to_json(g));
   CHECK(back.inputs() == g.inputs());
   REQUIRE(back.weights().size() == g.weights().size());
@@ -72,7 +72,7 @@ TEST_CASE("a graph that was written and read is the same") {
   CHECK(to_json(back) == to_json(g));
 }
 
-TEST_CASE("constants come back bit for bit") {
+TEST_CASE("constants are bit-identical after a round trip through JSON") {
   Dense ids = Dense::zeros(DType::I64, {2, 1}), none = Dense::zeros(DType::BOOL, {0});
   ids.values.mutate<std::int64_t>()[1] = -100;
   const float nan = std::bit_cast<float>(0x7fc01234u);
@@ -100,7 +100,7 @@ TEST_CASE("constants come back bit for bit") {
   CHECK(changed("\"F32\"", "\"F31\"") == "graph: /constants/0/dtype: unknown data type 'F31'");
 }
 
-TEST_CASE("a graph written before weights had formats is read, and has none") {
+TEST_CASE("weights without a format in a graph's JSON are read as dense") {
   const Graph g = parse_graph(
       R"({"inputs": ["x"], "weights": [{"name": "w", "shape": [2, 2], "init": "zeros"}],
           "nodes": [{"name": "y", "op": "linear", "inputs": ["x", "w"]}], "outputs": ["y"]})");
@@ -109,7 +109,7 @@ TEST_CASE("a graph written before weights had formats is read, and has none") {
   CHECK(to_json(g).find("format") == std::string::npos);
 }
 
-TEST_CASE("what a graph's text cannot say is refused") {
+TEST_CASE("writing a graph as JSON rejects sparsifiers that are not in the registry") {
   GraphParts parts = every_kind().parts();
   parts.nodes[0].formats = Formats(OutFormat::fused(Threshold{0.5}, Spec("csr")));
   CHECK(error_of([&] { to_json(Graph(parts)); }) ==
@@ -120,7 +120,7 @@ TEST_CASE("what a graph's text cannot say is refused") {
         "weight 'b': sparsifier threshold has no text: expected one of the registry");
 }
 
-TEST_CASE("errors of a graph's text name the place") {
+TEST_CASE("errors in a graph's JSON name the location") {
   const std::string ends = R"(, "weights": [], "outputs": []})";
   CHECK(error("{") == "graph: not JSON at line 1, column 2");
   CHECK(error("[]") == "graph: expected an object, got a list");

@@ -47,7 +47,7 @@ std::string error_with(F&& f) {
 
 }  // namespace
 
-TEST_CASE("a graph computes what its operators do") {
+TEST_CASE("outputs of a graph are bit-identical to those of its operators") {
   const Graph g(two_layers());
   const NamedValues<Tensor> w = weights_of(g, 1);
   const Tensor x = input();
@@ -58,7 +58,7 @@ TEST_CASE("a graph computes what its operators do") {
   CHECK(same_bits(y.at("loss").to_dense(), sum(wanted).to_dense()));
 }
 
-TEST_CASE("constants are part of the graph, and nobody gives them") {
+TEST_CASE("constants belong to the graph and are not passed to run()") {
   GraphParts parts = two_layers();
   parts.constants = {{"half", Dense::of({1}, {0.5F})}};
   parts.nodes[2].inputs[0] = "halved";
@@ -77,7 +77,8 @@ TEST_CASE("constants are part of the graph, and nobody gives them") {
         }) == "the graph has the name 'a' twice");
 }
 
-TEST_CASE("on a tape it has the gradients that the operators have, in the formats of its nodes") {
+TEST_CASE(
+    "gradients of a graph are bit-identical to those of its operators with the same formats") {
   const Warnings warnings;  // of linear with sparse activations
   GraphParts parts = two_layers();
   parts.nodes[1].formats =
@@ -111,7 +112,7 @@ TEST_CASE("on a tape it has the gradients that the operators have, in the format
   CHECK(plans.at(1).starts_with("relu(dense) -> relu/csr"));
 }
 
-TEST_CASE("values that nobody needs any more are let go") {
+TEST_CASE("a run frees values after their last use") {
   GraphParts parts{{"x"}, {}, {}, {}};
   for (int i = 0; i < 6; ++i)
     parts.nodes.push_back({fmt::format("n{}", i), "track", {i ? fmt::format("n{}", i - 1) : "x"}});
@@ -135,7 +136,7 @@ TEST_CASE("values that nobody needs any more are let go") {
   CHECK(alive() == 2);
 }
 
-TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
+TEST_CASE("an invalid graph is rejected with an error that names the problem") {
   CHECK(error_with([](GraphParts&) {}).empty());
   CHECK(error_with([](GraphParts& p) { p.nodes[1].op = "rellu"; }) ==
         "node 'active': unknown operator 'rellu', did you mean 'relu'?");
@@ -167,7 +168,7 @@ TEST_CASE("a graph that has no meaning is refused, with what is wrong") {
         "normal, uniform)");
 }
 
-TEST_CASE("all that a run lacks, and all that it has beside, is said at once") {
+TEST_CASE("one error lists all missing and unknown weights and inputs of a run") {
   const Graph g(two_layers());
   NamedValues<Tensor> w = weights_of(g, 3);
   w.erase("b");
@@ -184,14 +185,14 @@ TEST_CASE("all that a run lacks, and all that it has beside, is said at once") {
         "  unknown input 'y'");
 }
 
-TEST_CASE("what an operator throws begins with its node's name") {
+TEST_CASE("errors of an operator start with the name of its node") {
   const Graph g(two_layers());
   NamedValues<Tensor> w = weights_of(g, 3);
   w.at("a") = Tensor(Dense::zeros(DType::F32, {6, 5}));
   CHECK(error_of([&] { g.run<Tensor>(w, {{"x", input()}}); }).starts_with("node 'up': "));
 }
 
-TEST_CASE("weights begin as they are said to, each by the seed and its own name alone") {
+TEST_CASE("initial weights follow their initializer and depend only on the seed and their name") {
   const auto begin = [](std::vector<Weight> w, std::uint64_t seed) {
     return initial_weights(Graph({{}, std::move(w), {}, {}}), seed);
   };

@@ -32,7 +32,7 @@ GraphParts normed() {
 
 }  // namespace
 
-TEST_CASE("a graph for inference has no dropouts, and takes running statistics") {
+TEST_CASE("an inference graph has no dropout and uses running statistics") {
   const Graph g = inference_graph(Graph(normed()));
   CHECK(g.inputs() == std::vector<std::string>{"x"});
   CHECK(g.weights().size() == 4);
@@ -69,7 +69,7 @@ TEST_CASE("train_batch_norms() is the inverse of inference_graph()") {
   CHECK(train_batch_norms(runs).statistics()[0].momentum == 0.1);
 }
 
-TEST_CASE("two batch norms of one value have statistics of their own, which they cannot share") {
+TEST_CASE("batch norms of the same value have separate running statistics and cannot share them") {
   GraphParts parts;
   parts.inputs = {"x"};
   for (const char* name : {"gamma", "beta", "mean", "variance", "mean2", "variance2"})
@@ -89,7 +89,7 @@ TEST_CASE("two batch norms of one value have statistics of their own, which they
         "node 'b': running statistics 'x': expected a weight");
 }
 
-TEST_CASE("a graph keeps the statistics that its outputs need") {
+TEST_CASE("prune_to_outputs() keeps only the running statistics that the outputs need") {
   GraphParts parts = normed();
   prune_to_outputs(parts, {"norm"});
   CHECK(Graph(parts).statistics().size() == 1);
@@ -98,14 +98,14 @@ TEST_CASE("a graph keeps the statistics that its outputs need") {
   CHECK(parts.statistics.empty());
 }
 
-TEST_CASE("a batch norm without statistics stays as it is") {
+TEST_CASE("inference_graph() leaves a batch norm without running statistics unchanged") {
   GraphParts parts = normed();
   parts.statistics.clear();
   const Graph g = inference_graph(Graph(std::move(parts)));
   CHECK((g.find_node("norm")->op == Name("batch-norm-train")));
 }
 
-TEST_CASE("statistics come back from text") {
+TEST_CASE("running statistics survive the round trip through JSON") {
   const Graph g = parse_graph(to_json(Graph(normed())));
   REQUIRE(g.statistics().size() == 1);
   CHECK(g.statistics()[0].moments == "moments");
@@ -115,7 +115,7 @@ TEST_CASE("statistics come back from text") {
   CHECK(to_json(g) == to_json(Graph(normed())));
 }
 
-TEST_CASE("statistics of what is not there are refused") {
+TEST_CASE("running statistics with an invalid node, weight or momentum are rejected") {
   const auto error = [](const auto& change) {
     GraphParts parts = normed();
     change(parts.statistics[0]);

@@ -45,7 +45,7 @@ const std::string misfit = "the sparsity does not fit the graph:";
 
 }  // namespace
 
-TEST_CASE("the sparse graph has what was asked for, and the one it was made of is untouched") {
+TEST_CASE("a sparse graph has the requested formats, and the original graph is unchanged") {
   const Graph g = dense_graph();
   const std::string before = to_json(g);
   SparsityBuilder sb;
@@ -70,7 +70,7 @@ TEST_CASE("the sparse graph has what was asked for, and the one it was made of i
   CHECK(sparse.find_node("up")->formats.out.is_dense());
 }
 
-TEST_CASE("weights become what their sparsifier keeps of them, streaming ones too") {
+TEST_CASE("streaming, blocking and materializing sparsifiers select the values of sparse weights") {
   for (const char* spec : {"magnitude:sparsity=0.75", "random:fraction=0.75,seed=3", "nm:n=1,m=4",
                            "threshold:at=0.5"}) {
     CAPTURE(std::string(spec));
@@ -87,7 +87,7 @@ TEST_CASE("weights become what their sparsifier keeps of them, streaming ones to
   }
 }
 
-TEST_CASE("a sparsifier that ranks by scores is given them, or the weight is named") {
+TEST_CASE("sparse_weights() ranks by given scores; without them, an error names the weight") {
   const Graph g = SparsityBuilder()
                       .set_weight("up.weight", sparsifier("gradient:sparsity=0.5"), Spec("masked"))
                       .sparse_graph(dense_graph());
@@ -100,7 +100,7 @@ TEST_CASE("a sparsifier that ranks by scores is given them, or the weight is nam
   for (Index i = 0; i < 48; ++i) CHECK(kept[i] == (i % 2 == 0));
 }
 
-TEST_CASE("what a sparse graph computes is what its operators compute with these formats") {
+TEST_CASE("the output of a sparse graph is bit-identical to its operators with the same formats") {
   const Graph g = SparsityBuilder()
                       .set_weight("up.weight", sparsifier("magnitude:sparsity=0.5"), Spec("csr"))
                       .set_interm("up.relu", OutFormat::fused(sparsifier("relu"), Spec("csr")))
@@ -117,7 +117,7 @@ TEST_CASE("what a sparse graph computes is what its operators compute with these
   CHECK(same_bits(got.to_dense(), matmul(h, w.at("down.weight")).to_dense()));
 }
 
-TEST_CASE("gradients of weights and of intermediate values come in the formats asked for") {
+TEST_CASE("gradients of weights and intermediates have the requested formats") {
   const Graph g =
       SparsityBuilder()
           .set_weight("*.weight", sparsifier("magnitude:sparsity=0.5"), Spec("masked"))
@@ -137,8 +137,7 @@ TEST_CASE("gradients of weights and of intermediate values come in the formats a
   CHECK(nonzero_mask(vars.at("up.bias").grad()->to_dense()).count() <= 6);
 }
 
-TEST_CASE(
-    "a sparse value for which there is no implementation warns once, and is an error if strict") {
+TEST_CASE("an operator without a sparse implementation warns once and is an error in strict mode") {
   GraphParts parts = dense_graph().parts();
   parts.nodes[1].op = "sigmoid";
   parts.nodes.insert(parts.nodes.begin() + 2, Node{"again", "sigmoid", {"up.relu"}});
@@ -161,7 +160,7 @@ TEST_CASE(
   CHECK(error_of([&] { g.run<Tensor>(w, input_x()); }).starts_with("node 'again': strict: "));
 }
 
-TEST_CASE("all that names nothing is listed, with what is near or what it is instead") {
+TEST_CASE("one error lists all names without a match, with suggestions or their actual kind") {
   SparsityBuilder sb;
   const OutFormat csr = OutFormat::fused(sparsifier("relu"), Spec("csr"));
   sb.set_weight("up.wieght", sparsifier("magnitude:sparsity=0.5"), Spec("csr"));
@@ -188,7 +187,7 @@ TEST_CASE("all that names nothing is listed, with what is near or what it is ins
 }
 
 TEST_CASE(
-    "what two patterns mean is an error with both, but a value and its gradient are two things") {
+    "two patterns for one weight are an error, patterns for a weight and its gradient are not") {
   const auto half = sparsifier("magnitude:sparsity=0.5");
   SparsityBuilder sb;
   sb.set_weight("up.*", half, Spec("csr")).set_weight_grad("up.weight", OutFormat::dense());
@@ -203,7 +202,7 @@ TEST_CASE(
             "'down.weight'");
 }
 
-TEST_CASE("patterns and layouts that are none are refused where they are given") {
+TEST_CASE("invalid patterns and layouts are rejected by the setters") {
   SparsityBuilder sb;
   CHECK(has(error_of([&] { sb.set_weight("re:(", sparsifier("relu"), Spec("csr")); }), "'re:('"));
   CHECK(has(error_of([&] { sb.set_weight("a", sparsifier("relu"), Spec("crs")); }),
@@ -214,7 +213,7 @@ TEST_CASE("patterns and layouts that are none are refused where they are given")
   CHECK(sb.empty());
 }
 
-TEST_CASE("what was built is written, read and found again in its graph") {
+TEST_CASE("a sparsity builder survives a round trip through JSON and is recovered from its graph") {
   SparsityBuilder sb;
   sb.set_weight("*.weight", sparsifier("nmg:n=1,m=2,g=1"), Spec::parse("nmg:n=1,m=2,g=1"))
       .set_interm("up.relu", {sparsifier("relu"), Spec("csr"), sparsifier("magnitude:sparsity=0.5"),
@@ -238,7 +237,7 @@ TEST_CASE("what was built is written, read and found again in its graph") {
   CHECK(SparsityBuilder::parse("{}").empty());
 }
 
-TEST_CASE("errors of its text name the place") {
+TEST_CASE("errors in the JSON of a sparsity builder name the location") {
   const auto error = [](const char* json) {
     return error_of([&] { SparsityBuilder::parse(json); });
   };

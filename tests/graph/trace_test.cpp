@@ -22,7 +22,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("what ran on inputs and weights is a graph, node by node") {
+TEST_CASE("a trace is the graph of the operators that ran on inputs and weights") {
   Dice dice(1);
   const Tensor x = normals(dice, {5, 4}), w = normals(dice, {3, 4});
   const Formats sparse(OutFormat::fused(registry().sparsifier(Spec("relu")), Spec("csr")),
@@ -45,7 +45,7 @@ TEST_CASE("what ran on inputs and weights is a graph, node by node") {
       same_bits(g.run<Tensor>({{"w", w}}, {{"x", x}}).at("rows").to_dense(), y.value().to_dense()));
 }
 
-TEST_CASE("nodes have the names of scopes and operators, and numbers where these are taken") {
+TEST_CASE("nodes of a trace are named by scope and operator, with a number if the name is taken") {
   Tracer t;
   const Var x = t.input("relu", Dense::of({2}, {1, -1}));
   Var y = relu(x);
@@ -69,7 +69,7 @@ TEST_CASE("nodes have the names of scopes and operators, and numbers where these
   CHECK(error_of([&] { t.graph({y}); }) == "trace: two values have the name 'block.mine'");
 }
 
-TEST_CASE("integers, in-place operators and constants are in a trace") {
+TEST_CASE("a trace records integer operators, in-place operators and constants") {
   Dice dice(2);
   const Tensor x = normals(dice, {3, 4}), table = normals(dice, {4, 2}), bias = normals(dice, {2});
   const auto f = [&](const Var& x, const Var& table) {
@@ -91,7 +91,7 @@ TEST_CASE("integers, in-place operators and constants are in a trace") {
                   f(Var(other), Var(table)).value().to_dense()));
 }
 
-TEST_CASE("what is not a value of the trace is refused as its output") {
+TEST_CASE("a trace rejects outputs that depend on none of its inputs and weights") {
   const Var outside = Tensor(Dense::of({2}, {1, 2}));
   Tracer t;
   const Var x = t.input("x", Dense::of({2}, {1, 2}));
@@ -101,7 +101,7 @@ TEST_CASE("what is not a value of the trace is refused as its output") {
   Tape tape;
   const Var p = tape.parameter(Dense::of({2}, {1, 2}));
   CHECK(has(error_of([&] { add(x, p); }), "different tapes"));
-  // A trace within a trace is one of its own.
+  // A trace within another trace records separately.
   {
     const TraceScope scope("outer");
     Tracer inner;

@@ -9,7 +9,7 @@ using namespace sten;
 using namespace sten::testing;
 using kernels::RowFunctions;
 
-TEST_CASE("blocks make scores attention's weights, with their gradient") {
+TEST_CASE("block kernels compute attention weights and the gradients of scores") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(6);
     struct Case {
@@ -73,12 +73,12 @@ TEST_CASE("blocks make scores attention's weights, with their gradient") {
   });
 }
 
-TEST_CASE("blocks add a bias to scores, and sum its gradient") {
+TEST_CASE("block kernels add a broadcast bias to attention scores and sum its gradient") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(7);
     const Index batch = 2, heads = 3, tokens = 4, keys = 5, all = batch * heads * tokens * keys;
     const RowFloats x = some_row_floats(dice, all), bias = some_row_floats(dice, heads * keys);
-    // One of [heads, 1, keys].
+    // The bias is [heads, 1, keys].
     kernels::AttentionScores a{batch, heads,   tokens,      keys,           2,
                                false, nullptr, bias.data(), {0, keys, 0, 1}};
     RowFloats p = x, sum = x, sums(heads * keys), want(heads * keys);
@@ -94,7 +94,7 @@ TEST_CASE("blocks add a bias to scores, and sum its gradient") {
   });
 }
 
-TEST_CASE("blocks move heads, of any width and at any place") {
+TEST_CASE("block kernels split and merge attention heads, aligned or not") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(7);
     const Index batch = 2, heads = 3, tokens = 4;

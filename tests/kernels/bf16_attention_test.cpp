@@ -52,7 +52,7 @@ struct Bf16AttentionHead {
   std::vector<std::uint8_t> seen{};
   Array<float> bias{};
   Index bias_step = lanes;
-  Index before = keys;  // that the first query sees
+  Index before = keys;  // number of keys that the first query sees
   Index panels = (keys + key_lanes - 1) / key_lanes;
   Index k_rows = (features + 1) / 2 + 3, v_rows = (v_features + 1) / 2 + 1;
   InterleavedArray q = interleaved_values(1, (features + 31) / 32 * 16, features, lanes, 1);
@@ -99,8 +99,8 @@ struct Bf16AttentionHead {
   }
 };
 
-// A result may be rounded to the neighbour; sums of weights that are rounded to 2^-9 of themselves, with
-// values below 5, differ by less than 0.01.
+// A result may be rounded to the neighbour. Weights are rounded to 2^-9 of themselves; their sums
+// with values below 5 differ by less than 0.01.
 void check_interleaved_close(const Array<float>& got, const Array<float>& wanted) {
   REQUIRE(got.size() == wanted.size());
   for (std::size_t i = 0; i < wanted.size(); ++i)
@@ -110,7 +110,7 @@ void check_interleaved_close(const Array<float>& got, const Array<float>& wanted
 
 }  // namespace
 
-TEST_CASE("attention in pairs is that of the formula, for any number of keys and features") {
+TEST_CASE("bf16 attention matches the reference for any number of keys and features") {
   each_attention_table([](const kernels::Bf16AttentionTable& table,
                           const kernels::Bf16AttentionTable& reference, Index lanes) {
     for (const Index keys : {1, 3, 31, 32, 33, 65, 130, 600})
@@ -125,7 +125,7 @@ TEST_CASE("attention in pairs is that of the formula, for any number of keys and
   });
 }
 
-TEST_CASE("keys in pairs that are hidden are not looked at, even if there is no number in them") {
+TEST_CASE("bf16 attention ignores masked keys, even if they are NaN or infinity") {
   each_attention_table([](const kernels::Bf16AttentionTable& table,
                           const kernels::Bf16AttentionTable& reference, Index lanes) {
     for (const Index hidden : {0, 70}) {  // the first keys
@@ -144,7 +144,7 @@ TEST_CASE("keys in pairs that are hidden are not looked at, even if there is no 
   });
 }
 
-TEST_CASE("a bias is added to scores in float32, be it of each query and key or of keys alone") {
+TEST_CASE("bf16 attention adds a bias per key or per query and key") {
   each_attention_table([](const kernels::Bf16AttentionTable& table,
                           const kernels::Bf16AttentionTable& reference, Index lanes) {
     for (const Index step : {Index{1}, lanes}) {
@@ -163,7 +163,8 @@ TEST_CASE("a bias is added to scores in float32, be it of each query and key or 
   });
 }
 
-TEST_CASE("where all keys have the lowest bias pairs count alike; where it is -inf they give 0") {
+TEST_CASE(
+    "bf16 attention is the mean of values under lowest-float biases and 0 under -inf biases") {
   each_attention_table([](const kernels::Bf16AttentionTable& table,
                           const kernels::Bf16AttentionTable&, Index lanes) {
     Bf16AttentionHead head{lanes, 70, 3, 1, 0.3f};
@@ -179,7 +180,7 @@ TEST_CASE("where all keys have the lowest bias pairs count alike; where it is -i
   });
 }
 
-TEST_CASE("each query in pairs sees one key more than the one before it, and without any it is 0") {
+TEST_CASE("causal bf16 attention matches the reference and is 0 for queries without keys") {
   each_attention_table([](const kernels::Bf16AttentionTable& table,
                           const kernels::Bf16AttentionTable& reference, Index lanes) {
     for (const Index keys : {1, 64, 90, 200})
@@ -197,7 +198,7 @@ TEST_CASE("each query in pairs sees one key more than the one before it, and wit
   });
 }
 
-TEST_CASE("scores far above those of the first keys are weighed as all others") {
+TEST_CASE("bf16 attention matches the reference if late keys have far larger scores") {
   each_attention_table([](const kernels::Bf16AttentionTable& table,
                           const kernels::Bf16AttentionTable& reference, Index lanes) {
     for (const float by : {20.0f, 300.0f})
@@ -214,7 +215,7 @@ TEST_CASE("scores far above those of the first keys are weighed as all others") 
   });
 }
 
-TEST_CASE("a query in pairs gets the same bits wherever it is in a panel") {
+TEST_CASE("equal queries have identical bf16 attention in every lane of a panel") {
   each_attention_table([](const kernels::Bf16AttentionTable& table,
                           const kernels::Bf16AttentionTable&, Index lanes) {
     Bf16AttentionHead head{lanes, 70, 8, 8};

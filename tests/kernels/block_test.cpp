@@ -23,7 +23,7 @@ std::string report_on(Body&& body) {
 
 }  // namespace
 
-TEST_CASE("a block that is checked says what depends on the order of threads") {
+TEST_CASE("a checked block reports races, writes out of bounds and uninitialized reads") {
   CHECK(report_on([](auto& b, auto a, auto c) {
           b.for_each_thread([&](int t) { c[t] = a[7 - t]; });
           b.for_each_thread([&](int t) { a[t] = a[t] + c[(t + 1) % 8]; });
@@ -50,7 +50,7 @@ TEST_CASE("a block that is checked says what depends on the order of threads") {
         "a read of what nobody wrote");
 }
 
-TEST_CASE("a reduction has the same result on any number of threads") {
+TEST_CASE("reduce() is correct for any number of threads of a block") {
   for (const int n : {1, 2, 3, 31, 32, 100}) {
     CheckedBlock b(n, 1 << 12, 5);
     const auto scratch = b.shared<int>(n);

@@ -6,7 +6,7 @@ using namespace sten;
 using namespace sten::testing;
 using kernels::RowFunctions;
 
-TEST_CASE("blocks compute norms of channels and their gradients") {
+TEST_CASE("block kernels compute batch norms and their gradients") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(8);
     using Size = std::pair<Index, Index>;
@@ -68,7 +68,7 @@ TEST_CASE("blocks compute norms of channels and their gradients") {
   });
 }
 
-TEST_CASE("blocks pool windows, and give each element what windows have of it") {
+TEST_CASE("block kernels compute max and average pooling and their gradients") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(9);
     // 7 x 6 pixels, windows of 3 x 2 with strides 2 and 1, one row of padding.

@@ -56,7 +56,7 @@ double furthest(const std::vector<T>& a, const std::vector<T>& b) {
 
 }  // namespace
 
-TEST_CASE("sums and scales of channels are those of the reference, under every ISA") {
+TEST_CASE("moments, scales and gradients of channels match the reference under every ISA") {
   for (const Isa isa : all_isas) {
     const ChannelsTable* table = channels_for(isa);
     if (!table) continue;
@@ -78,7 +78,7 @@ TEST_CASE("sums and scales of channels are those of the reference, under every I
   }
 }
 
-TEST_CASE("a channel's relu leaves NaN, and gives it no gradient") {
+TEST_CASE("the ReLU of a channel propagates NaN and gives inputs of 0 no gradient") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> x{nan, -1, 0, 2, 1, 1, 1, 1, 1}, one(9, 1.0f), zero(9, 0.0f);
   const ChannelScale s{one.data(), zero.data(), true};

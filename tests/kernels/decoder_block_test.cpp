@@ -6,7 +6,7 @@ using namespace sten;
 using namespace sten::testing;
 using kernels::RowFunctions;
 
-TEST_CASE("blocks compute RMS norms and their gradients") {
+TEST_CASE("block kernels compute RMS norms and their gradients") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(2);
     using Size = std::pair<Index, Index>;
@@ -50,7 +50,7 @@ TEST_CASE("blocks compute RMS norms and their gradients") {
   });
 }
 
-TEST_CASE("blocks rotate pairs of features by the position, and back") {
+TEST_CASE("block kernels apply rotary embeddings and rotate them back") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(3);
     const Index sequences = 2, tokens = 5, heads = 3, width = 8, pairs = 3,
@@ -76,7 +76,7 @@ TEST_CASE("blocks rotate pairs of features by the position, and back") {
           twice[p] = 4 * x[p], twice[q] = 4 * x[q];
         }
       check_rows_near(y, want);
-      check_rows_near(back, twice);  // both turns multiply by the scale
+      check_rows_near(back, twice);  // both rotations multiply by the scale
     }
   });
 }

@@ -112,11 +112,11 @@ void check_sizes(std::uint64_t seed, Index rounds, Index most, bool checked) {
 
 }  // namespace
 
-TEST_CASE("flat arrays are worked on by blocks of threads as by the CPU's kernels") {
+TEST_CASE("elementwise block kernels match the CPU's kernels") {
   check_sizes(1, 1000, 20'000, false);
   check_sizes(2, 12, 300'000, false);
 }
 
-TEST_CASE("flat arrays are worked on in any order of threads and blocks") {
+TEST_CASE("elementwise block kernels match the CPU's in any order of threads and blocks") {
   check_sizes(3, 60, 10'000, true);
 }

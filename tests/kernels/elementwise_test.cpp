@@ -152,7 +152,7 @@ std::vector<U> expand(const ElementwiseTable& table, const std::vector<U>& value
 
 }  // namespace
 
-TEST_CASE("a histogram counts the keys of its bins, and those below") {
+TEST_CASE("a histogram counts the keys of each bin and the keys below the first bin") {
   // Bins of two keys from 3 on: {3, 4}, {5, 6}. The keys 0, 1, 2, 1 are below; 7, 8, 9 are in no
   // bin.
   const std::vector<std::uint16_t> x{0, 1, 2, 3, 0x8004, 5, 6, 0x8006, 7, 8, 0x8009, 0x8001};
@@ -161,7 +161,7 @@ TEST_CASE("a histogram counts the keys of its bins, and those below") {
   });
 }
 
-TEST_CASE("keys between two are collected in order, and those below are counted") {
+TEST_CASE("keys_between collects the keys of a range in order and counts the smaller ones") {
   const std::vector<std::uint16_t> x{0, 1, 0x8004, 5, 3, 0x8006, 2, 0x8003};
   each_elementwise([&](const ElementwiseTable& table) {
     using Keys = Between<std::uint16_t>;
@@ -171,7 +171,7 @@ TEST_CASE("keys between two are collected in order, and those below are counted"
   });
 }
 
-TEST_CASE("keep_above keeps greater magnitudes and the first of the equal ones") {
+TEST_CASE("keep_above keeps larger magnitudes and the first of the ties") {
   const Bytes x{5, 0x85, 6, 4, 5, 0x86, 0x80, 5, 7, 5};
   each_elementwise([&](const ElementwiseTable& table) {
     CHECK(keep_above<std::uint8_t>(table, x, 5, 3) == Kept{{0b00110111, 0b01}, 5});
@@ -182,7 +182,7 @@ TEST_CASE("keep_above keeps greater magnitudes and the first of the equal ones")
   });
 }
 
-TEST_CASE("mask_values and compress take what is kept, expand puts it back") {
+TEST_CASE("mask_values zeroes pruned elements; compress packs kept ones and expand unpacks them") {
   const U32s x{10, 11, 12, 13, 14, 15, 16, 17, 18};
   const U32s kept{11, 14, 17, 18}, masked{0, 11, 0, 0, 14, 0, 0, 17, 18};
   const Bytes bits{0b10010010, 0xff};  // seven spare bits are set, too
@@ -195,8 +195,8 @@ TEST_CASE("mask_values and compress take what is kept, expand puts it back") {
   });
 }
 
-TEST_CASE_TEMPLATE("keys are counted and chosen alike by every ISA", U, std::uint8_t, std::uint16_t,
-                   std::uint32_t, std::uint64_t) {
+TEST_CASE_TEMPLATE("counts and selections of keys match the reference under every ISA", U,
+                   std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   std::mt19937_64 random(sizeof(U));
   constexpr KeyBins<U> all = all_key_bins<U>();
   constexpr U greatest = greatest_key<U>;
@@ -231,8 +231,8 @@ TEST_CASE_TEMPLATE("keys are counted and chosen alike by every ISA", U, std::uin
   }
 }
 
-TEST_CASE_TEMPLATE("values are masked, packed and unpacked alike by every ISA", U, std::uint8_t,
-                   std::uint16_t, std::uint32_t, std::uint64_t) {
+TEST_CASE_TEMPLATE("masking, packing and unpacking match the reference under every ISA", U,
+                   std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t) {
   std::mt19937_64 random(sizeof(U));
   for (const std::int64_t n : elementwise_sizes) {
     CAPTURE(n);
@@ -251,7 +251,7 @@ TEST_CASE_TEMPLATE("values are masked, packed and unpacked alike by every ISA", 
   }
 }
 
-TEST_CASE("nothing of nothing is nothing, wherever it lies") {
+TEST_CASE("elementwise kernels accept empty arrays with null pointers") {
   each_elementwise([&](const ElementwiseTable& table) {
     const std::uint32_t* x = nullptr;
     std::uint32_t* out = nullptr;

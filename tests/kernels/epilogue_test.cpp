@@ -8,7 +8,7 @@
 
 using namespace sten::kernels;
 
-TEST_CASE("what goes past the caches arrives, wherever it begins and ends") {
+TEST_CASE("streaming stores write exactly the given rows at any offset and length") {
   constexpr std::int64_t rows = 3, stride = 100, most = 70;
   std::vector<float> from(rows * stride);
   std::iota(from.begin(), from.end(), 1.0f);

@@ -206,18 +206,18 @@ void check_some_lists(const GemmFunctions& by, Dice& dice, Index most_rows, Inde
 
 }  // namespace
 
-TEST_CASE("rows of tokens times sparse matrices, and the gradients of their values") {
+TEST_CASE("block kernels multiply tokens by csr and n:m:g and compute gradients of the values") {
   Dice dice(1);
   check_some_lists(serial_gemm_table, dice, 200, 300, shapes_to_try(6));
 }
 
-TEST_CASE("more tokens than one part of a gradient, and more lists than one block") {
+TEST_CASE("sparse block products support more tokens than a segment and more lists than a block") {
   Dice dice(2);
   check_lists(serial_gemm_table, dice, csr_case(dice, 20, 150, 2100, 0.2));
   check_lists(serial_gemm_table, dice, nmg_case(dice, {1, 4, 8}, 300, 40, 3));
 }
 
-TEST_CASE("matrices of nothing") {
+TEST_CASE("sparse block products support empty matrices, no tokens and no stored values") {
   Dice dice(3);
   for (const auto& [rows, cols] : {std::pair<Index, Index>{0, 5}, {5, 0}, {0, 0}})
     for (const Index tokens : {0, 1, 3})
@@ -225,7 +225,7 @@ TEST_CASE("matrices of nothing") {
   check_lists(serial_gemm_table, dice, csr_case(dice, 9, 130, 5, 0));
 }
 
-TEST_CASE("an infinity stays in the rows that have its column") {
+TEST_CASE("infinity in a sparse block product affects only rows that store its column") {
   Dice dice(4);
   const ListsCase x = csr_case(dice, 40, 50, 2, 0.3);
   const MadeLists made(serial_gemm_table, x, false);
@@ -238,14 +238,14 @@ TEST_CASE("an infinity stays in the rows that have its column") {
   }
 }
 
-TEST_CASE("threads of products of tokens do not depend on their order") {
+TEST_CASE("sparse block products do not depend on the order of threads") {
   Dice dice(5);
   CheckedDevice::reset(1);
   check_some_lists(checked_gemm_table, dice, 140, 140, 3);
   CHECK(CheckedDevice::reports() == std::vector<std::string>{});
 }
 
-TEST_CASE("blocks get as many lists as keep all processors busy") {
+TEST_CASE("the number of lists per warp keeps all processors busy") {
   using K = kernels::ListProductKernel;
   CHECK(K::lists_of_warp(3072, 4096, 132) == 16);
   CHECK(K::lists_of_warp(768, 512, 132) < 8);

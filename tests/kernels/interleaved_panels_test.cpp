@@ -12,7 +12,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Pairs [(n + 1) / 2, lanes, 2]; the partner of an odd last feature is 0.
+// Interleaved features [(n + 1) / 2, lanes, 2]; an odd last feature has a 0 beside it.
 Array<std::uint16_t> interleaved_features(Index n, Index lanes, float shift, std::uint64_t seed) {
   Dice dice(seed);
   Array<std::uint16_t> all((n + 1) / 2 * 2 * lanes);
@@ -54,7 +54,7 @@ void each_interleaved_panels_table(F&& f) {
 
 }  // namespace
 
-TEST_CASE("features of tokens in pairs are normalised, in their place too") {
+TEST_CASE("layer norms of interleaved panels match the reference, also in place") {
   each_interleaved_panels_table([](const kernels::InterleavedPanelsTable& table,
                                    const kernels::InterleavedPanelsTable& reference, Index lanes) {
     for (const Index n : {1, 2, 7, 64, 129})
@@ -74,7 +74,7 @@ TEST_CASE("features of tokens in pairs are normalised, in their place too") {
   });
 }
 
-TEST_CASE("products with a range of features are those of the formula") {
+TEST_CASE("products with a range of interleaved features match the reference") {
   each_interleaved_panels_table([](const kernels::InterleavedPanelsTable& table,
                                    const kernels::InterleavedPanelsTable& reference, Index lanes) {
     const Array<std::uint16_t> x = interleaved_features(140, lanes, 0, 4);

@@ -44,7 +44,7 @@ void each_interleaved_table(F&& f) {
 
 }  // namespace
 
-TEST_CASE("rounding to bfloat16 takes the nearest, the even one of two, and keeps NaN") {
+TEST_CASE("round_to_bf16 rounds to nearest, ties to even, and keeps NaN") {
   const auto rounded = [](std::uint32_t bits) {
     return kernels::round_to_bf16(std::bit_cast<float>(bits));
   };
@@ -60,7 +60,7 @@ TEST_CASE("rounding to bfloat16 takes the nearest, the even one of two, and keep
   CHECK(kernels::widen_bf16(0xc040) == -3.0f);
 }
 
-TEST_CASE("pairs of every ISA have the bits of the reference, and nothing beside them is touched") {
+TEST_CASE("interleaving and widening are bit-identical under every ISA and stay in bounds") {
   const kernels::InterleavedTable& reference = *kernels::interleaved_for(kernels::Isa::reference);
   each_interleaved_table([&](const kernels::InterleavedTable& table) {
     for (const std::int64_t features : {0, 1, 2, 7, 16, 31, 32, 33, 70})
@@ -110,7 +110,7 @@ TEST_CASE("pairs of every ISA have the bits of the reference, and nothing beside
   });
 }
 
-TEST_CASE("rows of features become rows of tokens, wherever these begin") {
+TEST_CASE("transpose_panel turns rows of features into rows of tokens at any alignment") {
   each_interleaved_table([&](const kernels::InterleavedTable& table) {
     for (const std::int64_t features : {0, 1, 15, 16, 40, 64})
       for (const std::int64_t tokens : {0, 1, 17, 64})

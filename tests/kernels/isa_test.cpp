@@ -25,7 +25,7 @@ TEST_CASE("without a name the best ISA of this CPU is chosen") {
     if (isa > best()) CHECK_FALSE(has_isa(isa));
 }
 
-TEST_CASE("a name chooses its ISA, or says that there is none here") {
+TEST_CASE("a name selects its ISA, or the best one with an error if it is unavailable") {
   CHECK(has_isa(Isa::reference));
   for (const Isa isa : all_isas) {
     const std::string name = name_of(isa);
@@ -42,7 +42,7 @@ TEST_CASE("a name chooses its ISA, or says that there is none here") {
   }
 }
 
-TEST_CASE("an unknown name is an error, not another ISA in silence") {
+TEST_CASE("an unknown ISA name is an error and selects the best ISA") {
   const std::string known = "' (expected one of reference, avx2, avx512, avx512_bf16 and amx)";
   CHECK(isa_error("AVX2") == "STEN_ISA: unknown ISA 'AVX2" + known);
   CHECK(choose_isa("AVX2").isa == best());
@@ -50,7 +50,7 @@ TEST_CASE("an unknown name is an error, not another ISA in silence") {
         "STEN_ISA: unknown ISA '" + std::string(40, 'x') + known);
 }
 
-TEST_CASE("the process uses what STEN_ISA names") {
+TEST_CASE("the process uses the ISA that STEN_ISA names") {
   const char* wanted = std::getenv("STEN_ISA");
   CHECK(active_isa() == choose_isa(wanted).isa);
   CHECK((isa_error() == nullptr ? "" : isa_error()) == isa_error(wanted));

@@ -47,7 +47,7 @@ std::uint64_t f64(double v) { return std::bit_cast<std::uint64_t>(v); }
 
 }  // namespace
 
-TEST_CASE("magnitudes are added up in 16 interleaved sums") {
+TEST_CASE("magnitudes are summed in 16 interleaved partial sums") {
   // 2^53 + 1 is not a double: an addend of 1 is lost only in the partial sum that holds 2^53.
   const double big = 0x1p53;
   std::vector<std::uint64_t> x(17, 0);
@@ -64,7 +64,7 @@ TEST_CASE("magnitudes are added up in 16 interleaved sums") {
   });
 }
 
-TEST_CASE("what is not finite is found, and counts where it is kept") {
+TEST_CASE("non-finite values are found, and enter the kept sum only if they are kept") {
   const double infinity = std::numeric_limits<double>::infinity();
   const std::vector<std::uint16_t> x{0x3c00, 0xc000, 0xfc00, 0x7c01};  // 1, -2, -infinity, NaN
   each_elementwise([&](const ElementwiseTable& table) {
@@ -79,7 +79,7 @@ TEST_CASE("what is not finite is found, and counts where it is kept") {
   });
 }
 
-TEST_CASE_TEMPLATE("every bit pattern has the magnitude that it decodes to", E, F16, BF16, F8E4M3,
+TEST_CASE_TEMPLATE("magnitudes of all bit patterns match the decoded values", E, F16, BF16, F8E4M3,
                    F8E5M2) {
   using U = typename E::Bits;
   each_elementwise([&](const ElementwiseTable& table) {
@@ -97,8 +97,8 @@ TEST_CASE_TEMPLATE("every bit pattern has the magnitude that it decodes to", E, 
   });
 }
 
-TEST_CASE_TEMPLATE("magnitudes are added up alike by every ISA", E, F64, F32, F16, BF16, F8E4M3,
-                   F8E5M2) {
+TEST_CASE_TEMPLATE("sums of magnitudes are bit-identical under every ISA", E, F64, F32, F16, BF16,
+                   F8E4M3, F8E5M2) {
   using U = typename E::Bits;
   std::mt19937_64 random(7);
   for (const std::int64_t n : elementwise_sizes) {

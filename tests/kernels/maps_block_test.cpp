@@ -41,7 +41,7 @@ void with_both(F&& f) {
 
 }  // namespace
 
-TEST_CASE("blocks add a bias and sum rows") {
+TEST_CASE("block kernels add a bias and sum rows") {
   with_both([](const MapFunctions& f, bool checked) {
     Dice dice(1);
     using Size = std::pair<Index, Index>;
@@ -67,7 +67,7 @@ TEST_CASE("blocks add a bias and sum rows") {
   });
 }
 
-TEST_CASE("numbers are divided by others without a division") {
+TEST_CASE("Divisor computes exact integer quotients") {
   Dice dice(2);
   for (int round = 0; round < 20000; ++round) {
     const Index most = (Index{1} << 31) - 1, bits = 1 + dice.below(31);
@@ -81,7 +81,7 @@ TEST_CASE("numbers are divided by others without a division") {
 
 namespace {
 
-// A walk of random axes, in which operands have tensors of their own or are repeated.
+// A walk over random axes, along which each operand is strided or broadcast.
 struct AnyWalk {
   kernels::MapAxes axes;
   Index sizes[3] = {1, 1, 1};  // of the operands
@@ -115,7 +115,7 @@ struct AnyWalk {
 
 }  // namespace
 
-TEST_CASE("a walk of too many elements is one of its parts") {
+TEST_CASE("each_part splits a strided walk into parts that visit the same elements") {
   Dice dice(3);
   for (int round = 0; round < 200; ++round) {
     const AnyWalk walk(dice, 300);
@@ -137,7 +137,7 @@ TEST_CASE("a walk of too many elements is one of its parts") {
   }
 }
 
-TEST_CASE("blocks make functions of one and two tensors, repeated, and choose") {
+TEST_CASE("block kernels compute unary and broadcast binary functions, dropout and where") {
   with_both([](const MapFunctions& f, bool checked) {
     Dice dice(4);
     for (const Index n : {0, 1, 7, 8, 2049, checked ? 2050 : 70001}) {
@@ -192,7 +192,7 @@ TEST_CASE("blocks make functions of one and two tensors, repeated, and choose") 
   });
 }
 
-TEST_CASE("blocks sum over any axes, in double") {
+TEST_CASE("block kernels sum over any axes") {
   with_both([](const MapFunctions& f, bool checked) {
     Dice dice(5);
     for (int round = 0; round < (checked ? 30 : 100); ++round) {
@@ -230,11 +230,11 @@ TEST_CASE("blocks sum over any axes, in double") {
   });
 }
 
-TEST_CASE("blocks move elements of any width from places to places") {
+TEST_CASE("block kernels make strided copies of elements of any width") {
   with_both([](const MapFunctions& f, bool checked) {
     Dice dice(6);
     for (int round = 0; round < (checked ? 60 : 300); ++round) {
-      // An order of axes of its own for either tensor; of the second one all is written.
+      // Each tensor has its own order of axes; every element of the second one is written.
       const int rank = static_cast<int>(1 + dice.below(4));
       kernels::MapAxes axes;
       axes.count = rank;
@@ -274,7 +274,7 @@ TEST_CASE("blocks move elements of any width from places to places") {
   });
 }
 
-TEST_CASE("blocks test and cast floats, integers and truths") {
+TEST_CASE("block kernels test for infinity and NaN and cast between float, integer and bool") {
   with_both([](const MapFunctions& f, bool) {
     using K = kernels::ElementKind;
     const float inf = std::numeric_limits<float>::infinity();

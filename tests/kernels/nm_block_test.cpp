@@ -65,7 +65,7 @@ void check_case(Dice& dice, const Case& c) {
     f.select(matrix, n, m, in, kind_of(c.x.dtype()), found.bits.mutate(), nullptr);
     if (!same_mask(found, keep)) FAIL_CHECK(c.name << ": other elements are kept");
   }
-  // Fewer than n.
+  // A mask with fewer than n elements per block.
   if (dice.below(2))
     for (Index i = 0; i < keep.size(); ++i)
       if (dice.below(3) == 0) keep.set(i, false);
@@ -97,13 +97,13 @@ void check_case(Dice& dice, const Case& c) {
 
 }  // namespace
 
-TEST_CASE("n:m is selected, packed and unpacked by blocks of threads as by the CPU's kernels") {
+TEST_CASE("n:m block kernels select, pack and unpack as the CPU's kernels do") {
   Dice dice(1);
   for (Index round = 0; round < (is_sanitized ? 300 : 1200); ++round)
     check_case<kernels::SerialGrid>(dice, any_case(dice, round, round % 10 ? 64 : 300, 24));
 }
 
-TEST_CASE("n:m is selected, packed and unpacked in any order of threads and blocks") {
+TEST_CASE("n:m block kernels match the CPU's in any order of threads and blocks") {
   Dice dice(2);
   CheckedDevice::reset(2);
   for (Index round = 0; round < 200; ++round)

@@ -48,7 +48,7 @@ void check_width(std::initializer_list<U> infinities) {
 
 }  // namespace
 
-TEST_CASE("the n largest of m by hand: ties, NaN, both infinities and a short last block") {
+TEST_CASE("n:m selection handles ties, NaN, infinities and a short last block") {
   constexpr std::uint32_t one = 0x3f800000, two = 0x40000000, inf = 0x7f800000, sign = 0x80000000;
   const std::vector<std::uint32_t> x{one,       two | sign, one | sign, 0,    // -2 and 1
                                      one,       inf + 7,    inf | sign, inf,  // NaN, -inf
@@ -62,7 +62,7 @@ TEST_CASE("the n largest of m by hand: ties, NaN, both infinities and a short la
     }
 }
 
-TEST_CASE("n of m is selected alike under every ISA, at every width") {
+TEST_CASE("n:m selection matches the reference under every ISA and element width") {
   check_width<std::uint8_t>({0x7c, 0x7f});
   check_width<std::uint16_t>({0x7c00, 0x7f80});
   check_width<std::uint32_t>({0x7f800000});

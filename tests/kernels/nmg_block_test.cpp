@@ -84,15 +84,15 @@ void check_block_fits(std::uint64_t seed, Index rounds) {
 
 }  // namespace
 
-TEST_CASE("a block of threads fits chunks of floats as the reference does, in any order") {
+TEST_CASE("the exact fit of float chunks by a block matches the reference in any thread order") {
   check_block_fits<float>(1, chunks_to_try(1008));
 }
 
-TEST_CASE("a block of threads fits chunks of doubles as the reference does, in any order") {
+TEST_CASE("the exact fit of double chunks by a block matches the reference in any thread order") {
   check_block_fits<double>(2, chunks_to_try(168));
 }
 
-TEST_CASE("a device fits whole matrices as the reference does" * cuda_only()) {
+TEST_CASE("the exact fit of matrices on a device matches the reference" * cuda_only()) {
   const kernels::cuda::Backend* cuda = kernels::cuda::backend();
   const auto on_device = [&](const auto& host) {
     const std::size_t bytes = host.size() * sizeof host[0];
@@ -146,7 +146,7 @@ TEST_CASE("a device fits whole matrices as the reference does" * cuda_only()) {
   }
 }
 
-TEST_CASE("prices of few patterns go up as they do with divisions") {
+TEST_CASE("prices and quotients of the small-pattern-count fit match integer division") {
   Dice dice(4);
   for (Index round = 0; round < 20000; ++round) {
     const auto g = static_cast<std::int32_t>(1 + dice.below(64));

@@ -73,7 +73,7 @@ double best_kept(const Chunk<T>& chunk, std::vector<Index>& room, Index s = 0) {
 
 }  // namespace
 
-TEST_CASE("the worked case keeps 47 of 62, the most that is possible") {
+TEST_CASE("the exact fit of the worked example keeps 47 of 62") {
   Chunk<float> chunk(2, 4, 1);
   chunk.x = {1, -2, 3, 0, 5, -6, 4, 1, -1, 2, 0, 2, -3, 5, 2, 7, -1, 1, 2, 0, 6, -1, 4, 3};
   each_fit([&](const kernels::NmgExactTable& table) {
@@ -83,7 +83,7 @@ TEST_CASE("the worked case keeps 47 of 62, the most that is possible") {
   });
 }
 
-TEST_CASE("the certificate sees that a greedy fit is not the best") {
+TEST_CASE("the optimality check rejects a greedy fit") {
   Dice dice(3);
   Chunk<float> chunk(2, 4, 4);
   fill(dice, chunk, ChunkValues::normal);
@@ -97,7 +97,7 @@ TEST_CASE("the certificate sees that a greedy fit is not the best") {
   CHECK(!no_ring_gains(chunk, Patterns(of.begin(), of.end()), chunk.greatest() * 0x1p-22));
 }
 
-TEST_CASE("no exchange of strips keeps more than the exact fit, and every ISA finds the same one") {
+TEST_CASE("no cyclic exchange improves the exact fit, which is the same under every ISA") {
   Dice dice(1);
   const Index rounds = chunks_to_try(500);
   for (Index round = 0; round < rounds; ++round) {
@@ -118,7 +118,7 @@ TEST_CASE("no exchange of strips keeps more than the exact fit, and every ISA fi
       if (!reference) {
         reference = of;
         if (!uses_each_pattern_g_times(chunk, of)) FAIL_CHECK(where << ": not g of each");
-        // Far apart, values are told apart in 64 bits.
+        // Magnitudes that are far apart are rounded to 64-bit integers, others to 32-bit ones.
         const double noise =
             kind == ChunkValues::wide && chunk.spread() > 0x1p25 ? 0x1p-45 : 0x1p-22;
         if (!no_ring_gains(chunk, of, chunk.greatest() * noise)) FAIL_CHECK(where);
@@ -128,7 +128,7 @@ TEST_CASE("no exchange of strips keeps more than the exact fit, and every ISA fi
   }
 }
 
-TEST_CASE("the exact fit keeps what the best of all assignments keeps") {
+TEST_CASE("the exact fit keeps as much as the best assignment by brute force") {
   Dice dice(2);
   for (int round = 0; round < 300; ++round) {
     const Format f = dice.one_of<Format>({{1, 2, 1},

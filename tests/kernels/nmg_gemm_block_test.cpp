@@ -58,7 +58,7 @@ void check_rows() {
 
 }  // namespace
 
-TEST_CASE("patterns are the same when compiling") {
+TEST_CASE("constexpr patterns match the pattern table") {
   check_rows<2, 4>();
   check_rows<1, 1>();
   check_rows<3, 7>();
@@ -66,7 +66,7 @@ TEST_CASE("patterns are the same when compiling") {
   check_rows<5, 6>();
 }
 
-TEST_CASE("a grid of blocks multiplies n:m:g by B in the order that is promised") {
+TEST_CASE("n:m:g block products are bit-identical to sums in the documented order") {
   Dice dice(1);
   kernels::SerialGrid grid;
   for (int round = 0; round < shapes_to_try(5); ++round)  // per format
@@ -78,7 +78,7 @@ TEST_CASE("a grid of blocks multiplies n:m:g by B in the order that is promised"
     }
 }
 
-TEST_CASE("a grid of blocks multiplies n:m:g, transposed, in ascending order of its rows") {
+TEST_CASE("transposed n:m:g block products are bit-identical to sums in ascending row order") {
   Dice dice(4);
   kernels::SerialGrid grid;
   for (int round = 0; round < shapes_to_try(5); ++round)
@@ -89,7 +89,7 @@ TEST_CASE("a grid of blocks multiplies n:m:g, transposed, in ascending order of 
     check_transposed(grid, dice, ProductCase(dice, f, 700, 500, 140));
 }
 
-TEST_CASE("products of nothing write nothing, or zeros") {
+TEST_CASE("n:m:g block products of empty operands write zeros or nothing") {
   Dice dice(2);
   kernels::SerialGrid grid;
   for (const ProductFormat f :
@@ -103,7 +103,7 @@ TEST_CASE("products of nothing write nothing, or zeros") {
   }
 }
 
-TEST_CASE("threads of a product do not depend on their order") {
+TEST_CASE("n:m:g block products do not depend on the order of threads") {
   Dice dice(3);
   for (const ProductFormat f : product_formats()) {
     if (f.m > 20) continue;
@@ -115,11 +115,11 @@ TEST_CASE("threads of a product do not depend on their order") {
   }
 }
 
-TEST_CASE("blocks get as many row blocks as keep all processors busy") {
+TEST_CASE("the number of row blocks per block keeps all processors busy") {
   // 768 rows by 4096 columns, 1:10 and 1:20, on 132 processors: 128 blocks each.
   CHECK(kernels::nmg_gemm_row_blocks(77, 32, 132, 20) == 20);
   CHECK(kernels::nmg_gemm_row_blocks(39, 32, 132, 16) == 10);
-  // 4096 rows of 1:10: 6 turns of 132 blocks, 93 % of them full.
+  // 4096 rows of 1:10: 6 waves of 132 blocks, 93 % of them full.
   CHECK(kernels::nmg_gemm_row_blocks(410, 32, 132, 20) == 18);
   CHECK(kernels::nmg_gemm_row_blocks(77, 1, 132, 20) == 1);
   CHECK(kernels::nmg_gemm_row_blocks(1, 1, 132, 20) == 1);

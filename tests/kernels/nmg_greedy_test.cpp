@@ -79,7 +79,7 @@ void check_fits(Dice& dice, Index n, Index m, Index g, int round) {
 
 }  // namespace
 
-TEST_CASE("the worked case keeps 44 of 62 in the slots of the format") {
+TEST_CASE("the greedy fit of the worked example keeps 44 of 62, with known index and values") {
   const Dense x = Dense::of(
       {4, 6}, {1, -2, 3, 0, 5, -6, 4, 1, -1, 2, 0, 2, -3, 5, 2, 7, -1, 1, 2, 0, 6, -1, 4, 3});
   const Mask m = fitted(x, "nmg:n=2,m=4,g=1");
@@ -90,7 +90,7 @@ TEST_CASE("the worked case keeps 44 of 62 in the slots of the format") {
   CHECK(m.count() == 12);
 }
 
-TEST_CASE("ties go to the higher column, then to the higher pattern") {
+TEST_CASE("the greedy fit breaks ties by higher column, then by higher pattern") {
   // All scores are equal: columns 3 2 1 0 take the patterns from the last on.
   const Dense ones = Dense::of({2, 4}, {1, 1, 1, 1, 1, 1, 1, 1});
   CHECK(ones_of(fitted(ones, "nmg:n=1,m=2,g=2")) == Ints{1, 1, 0, 0, 0, 0, 1, 1});
@@ -98,7 +98,7 @@ TEST_CASE("ties go to the higher column, then to the higher pattern") {
   CHECK(ones_of(fitted(zeros, "nmg:n=1,m=2,g=2")) == Ints{1, 1, 0, 0, 0, 0, 1, 1});
 }
 
-TEST_CASE("the fit from sorted pairs, the fit from a heap and the rule agree") {
+TEST_CASE("greedy fits by sorting, by a heap and by the naive rule agree") {
   Dice dice(1);
   for (int round = 0; round < 60; ++round) {
     CAPTURE(round);
@@ -113,8 +113,8 @@ TEST_CASE("the fit from sorted pairs, the fit from a heap and the rule agree") {
   }
 }
 
-TEST_CASE("chunks too large to sort are fitted alike from a heap") {
-  // 2048 patterns in chunks of 4096 columns: 8 million pairs.
+TEST_CASE("the greedy fit of a chunk too large to sort keeps the largest element") {
+  // 2048 patterns in chunks of 4096 columns: 8 million candidates.
   Dice dice(2);
   Dense x = normals(dice, {2048, 1});
   const Mask m = fitted(x, "nmg:n=1,m=2048,g=2");
@@ -126,7 +126,7 @@ TEST_CASE("chunks too large to sort are fitted alike from a heap") {
   CHECK(m[best]);
 }
 
-TEST_CASE("the fit is the same at any number of threads") {
+TEST_CASE("the greedy fit is the same for any number of threads") {
   Dice dice(3);
   const Dense x = normals(dice, {203, 500});
   for (const char* spec : {"nmg:n=2,m=4,g=2", "nmg:n=1,m=10,g=4,axis=1", "nmg:n=3,m=6,g=1"}) {
@@ -139,7 +139,7 @@ TEST_CASE("the fit is the same at any number of threads") {
   }
 }
 
-TEST_CASE("the energy of a greedy fit of normal values is plausible") {
+TEST_CASE("the energy of greedy fits of normal values grows with g and stays below n:m") {
   // 2:4 without groups keeps 0.745 of the magnitude of normal values; 0.5 would be chance.
   Dice dice(4);
   const Dense x = normals(dice, {768, 192});  // chunks of 4 x 96
@@ -154,7 +154,7 @@ TEST_CASE("the energy of a greedy fit of normal values is plausible") {
   CHECK(energy(x, fitted(x, "nmg:n=2,m=4,g=1")) < grouped);
 }
 
-TEST_CASE("the exact fit keeps the energy of the optimum, more than the greedy one keeps") {
+TEST_CASE("the energy of fits grows from greedy to heuristic to exact, and swaps are near exact") {
   Dice dice(8);
   const Dense x = normals(dice, {960, 1920}), few = normals(dice, {40, 1920});
   const struct {
@@ -177,7 +177,7 @@ TEST_CASE("the exact fit keeps the energy of the optimum, more than the greedy o
   }
 }
 
-TEST_CASE("what is n:m:g already keeps its patterns, whatever the magnitudes") {
+TEST_CASE("fitting a tensor that is already n:m:g keeps all of its values") {
   Dice dice(9);
   for (const char* spec : {"nmg:n=2,m=4,g=4", "nmg:n=1,m=10,g=3,axis=1", "nmg:n=3,m=6,g=2"}) {
     const Dense x = normals(dice, {61, 190});
@@ -188,7 +188,7 @@ TEST_CASE("what is n:m:g already keeps its patterns, whatever the magnitudes") {
   }
 }
 
-TEST_CASE("the exact fit is the same at any number of threads, in every dtype") {
+TEST_CASE("exact and heuristic fits are the same for any number of threads in every dtype") {
   Dice dice(10);
   for (const DType dtype : prunable_dtypes()) {
     const Dense x = any_bits(dice, dtype, {61, 90});
@@ -202,7 +202,7 @@ TEST_CASE("the exact fit is the same at any number of threads, in every dtype") 
   }
 }
 
-TEST_CASE("the fit follows rows and columns that dims and axis name") {
+TEST_CASE("the greedy fit respects dims and axis") {
   Dice dice(5);
   const Dense x = normals(dice, {2, 8, 12});
   const Mask m = fitted(x, "nmg:n=1,m=4,g=3,dims=1.2");
@@ -216,7 +216,7 @@ TEST_CASE("the fit follows rows and columns that dims and axis name") {
                   fitted(x, "nmg:n=1,m=4,g=3,dims=2.1")));
 }
 
-TEST_CASE("NaN is kept as the largest, and F64 is scored in double") {
+TEST_CASE("the greedy fit ranks NaN highest and scores F64 in double precision") {
   const Dense x = Dense::of({2, 2}, {NAN, 5, 1, 6});
   CHECK(ones_of(fitted(x, "nmg:n=1,m=2,g=1")) == Ints{1, 0, 0, 1});
   Dice dice(6);
@@ -241,7 +241,7 @@ TEST_CASE("NaN is kept as the largest, and F64 is scored in double") {
   CHECK(ones_of(fitted(d, "nmg:n=1,m=2,g=1")) == Ints{0, 1, 1, 0});
 }
 
-TEST_CASE("specs of the fit that have no meaning are refused") {
+TEST_CASE("invalid specs of n:m:g fits are rejected") {
   for (const char* wrong :
        {"nmg", "nmg:n=1,m=10", "nmg:n=3,m=2,g=1", "nmg:n=1,m=2,g=0", "nmg:n=1,m=2,g=1,fit=best",
         "nmg:n=20,m=40,g=1", "nmg:n=1,m=2,g=1,k=1", "nmg:n=1,m=1025,g=1,fit=exact"})

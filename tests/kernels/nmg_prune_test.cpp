@@ -120,7 +120,7 @@ void check(const PruneCase& c, const Parts& expected, const Parts& got) {
   if (!same_mask(got.mask, expected.mask)) FAIL_CHECK(c.name << ": other bits");
 }
 
-// Enough tensors for that many chunks.
+// Checks random tensors with at least that many chunks in total.
 void check_chunks(FitMethod method, NmgFitRule rule, Index chunks) {
   Dice dice(11);
   kernels::SerialGrid serial;
@@ -142,15 +142,15 @@ void check_chunks(FitMethod method, NmgFitRule rule, Index chunks) {
 
 }  // namespace
 
-TEST_CASE("blocks of threads make the n:m:g of the exact fit, bit for bit, and unpack it") {
+TEST_CASE("block kernels prune to n:m:g with fit=exact, and unpack, bit-identically to the CPU") {
   check_chunks(FitMethod::exact, NmgFitRule::exact, 2000);
 }
 
-TEST_CASE("blocks of threads make the n:m:g of fit=swaps, bit for bit, as one thread does") {
+TEST_CASE("block kernels prune to n:m:g with fit=swaps, and unpack, bit-identically to the CPU") {
   check_chunks(FitMethod::swaps, NmgFitRule::swaps, 1000);
 }
 
-TEST_CASE("the number of a pattern follows from its rows") {
+TEST_CASE("nmg_rank computes the index of a pattern from its rows") {
   for (const auto& [n, m] : std::vector<std::pair<Index, Index>>{
            {1, 1}, {1, 9}, {8, 9}, {2, 4}, {3, 6}, {4, 9}, {5, 9}, {2, 40}, {3, 3}}) {
     const auto table = PatternTable::get(n, m);

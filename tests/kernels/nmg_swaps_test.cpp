@@ -99,7 +99,7 @@ void check_swaps(std::uint64_t seed, Index rounds) {
 
 }  // namespace
 
-TEST_CASE("fits of blocks keep at least what the paper's swaps do, and leave no swap that gains") {
+TEST_CASE("block fits keep at least as much as the paper's swaps and leave no improving swap") {
   check_swaps<float>(1, 252);
   check_swaps<double>(2, 42);
 }

@@ -46,8 +46,8 @@ struct Head {
   std::vector<std::uint8_t> seen{};
   Array<float> bias{};
   Index bias_step = width;
-  Index before = keys;  // that the first query sees
-  Index from = -width;  // of the first query
+  Index before = keys;  // number of keys that the first query sees
+  Index from = -width;  // first key that the first query sees
   float soft_cap = 0;
   Index panels = (keys + key_width - 1) / key_width;
   Index k_step = (features + 3) * key_width, v_step = (v_features + 1) * key_width;
@@ -65,7 +65,7 @@ struct Head {
 
 }  // namespace
 
-TEST_CASE("attention of a panel of queries is that of the formula, for any number of keys") {
+TEST_CASE("panel attention matches the reference for any number of keys and features") {
   each_panels_table(
       [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
         for (const Index keys : {1, 3, 63, 64, 65, 130})
@@ -80,10 +80,10 @@ TEST_CASE("attention of a panel of queries is that of the formula, for any numbe
       });
 }
 
-TEST_CASE("keys that are hidden are not looked at, even if there is no number in them") {
+TEST_CASE("panel attention ignores masked keys, even if they are NaN or infinity") {
   each_panels_table(
       [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
-        // The first panel is hidden altogether.
+        // All keys of the first panel are hidden.
         Head head{width, 140, 8, 8};
         head.seen.assign(140, 1);
         std::fill_n(head.seen.begin(), 70, 0);
@@ -95,7 +95,7 @@ TEST_CASE("keys that are hidden are not looked at, even if there is no number in
       });
 }
 
-TEST_CASE("a bias is added to scores, be it of each query and key or of keys alone") {
+TEST_CASE("panel attention adds a bias per key or per query and key") {
   each_panels_table([](const kernels::PanelsTable& table, const kernels::PanelsTable& reference,
                        Index width) {
     for (const Index step : {Index{1}, width}) {
@@ -112,7 +112,7 @@ TEST_CASE("a bias is added to scores, be it of each query and key or of keys alo
 }
 
 TEST_CASE(
-    "where all keys have the lowest bias they count alike; where it is -inf the result is 0") {
+    "panel attention is the mean of values under lowest-float biases and 0 under -inf biases") {
   each_panels_table(
       [](const kernels::PanelsTable& table, const kernels::PanelsTable&, Index width) {
         Head head{width, 70, 3, 1, 0.3f};
@@ -128,7 +128,7 @@ TEST_CASE(
       });
 }
 
-TEST_CASE("each query sees one key more than the one before it, and without any its result is 0") {
+TEST_CASE("causal panel attention matches the reference and is 0 for queries without keys") {
   each_panels_table(
       [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
         for (const Index keys : {1, 64, 90, 200})
@@ -146,7 +146,7 @@ TEST_CASE("each query sees one key more than the one before it, and without any 
       });
 }
 
-TEST_CASE("each query sees its first key one later than the query before it") {
+TEST_CASE("sliding-window panel attention matches the reference") {
   each_panels_table(
       [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
         for (const Index from : {-70, -3, 0, 1, 40, 64, 100, 137}) {
@@ -159,7 +159,7 @@ TEST_CASE("each query sees its first key one later than the query before it") {
       });
 }
 
-TEST_CASE("a cap bounds scores before a bias is added") {
+TEST_CASE("panel attention applies the soft cap before the bias") {
   each_panels_table(
       [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
         for (const float cap : {0.5f, 50.0f}) {
@@ -172,7 +172,7 @@ TEST_CASE("a cap bounds scores before a bias is added") {
       });
 }
 
-TEST_CASE("a query gets the same bits wherever it is in a panel") {
+TEST_CASE("equal queries have identical panel attention in every lane") {
   each_panels_table(
       [](const kernels::PanelsTable& table, const kernels::PanelsTable&, Index width) {
         Head head{width, 70, 8, 8};
@@ -183,7 +183,7 @@ TEST_CASE("a query gets the same bits wherever it is in a panel") {
       });
 }
 
-TEST_CASE("features of tokens in panels are normalised, far from 0 too") {
+TEST_CASE("layer norms of panels match the reference, also far from 0 and in place") {
   each_panels_table(
       [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
         for (const Index n : {1, 2, 7, 64, 129})
@@ -203,7 +203,7 @@ TEST_CASE("features of tokens in panels are normalised, far from 0 too") {
       });
 }
 
-TEST_CASE("a dense matrix is multiplied with a panel, and added to one") {
+TEST_CASE("products of a dense matrix with a panel, stored or accumulated, match the reference") {
   each_panels_table(
       [](const kernels::PanelsTable& table, const kernels::PanelsTable& reference, Index width) {
         for (const Index rows : {0, 1, 5, 6, 7, 23})

@@ -116,12 +116,13 @@ void check_products(const kernels::cuda::Backend& on, std::uint64_t seed, int ro
 
 }  // namespace
 
-TEST_CASE("the CPU form of a device's products multiplies") {
+TEST_CASE("small n:m:g, dense and csr products of a device match the reference") {
   const SerialDevice device;
   check_products(*kernels::cuda::backend(), 4, 1, 3, 200);
 }
 
-TEST_CASE("a device multiplies as the CPU does" * cuda_only()) {
+TEST_CASE("large n:m:g, dense and csr products of a CUDA device match the reference" *
+          cuda_only()) {
   const kernels::cuda::Backend* cuda = kernels::cuda::backend();
   check_products(*cuda, 5, 20, 30, 1500);
 }

@@ -6,7 +6,7 @@ using namespace sten;
 using namespace sten::testing;
 using kernels::RowFunctions;
 
-TEST_CASE("blocks compute losses of classes and their gradients") {
+TEST_CASE("block kernels compute cross entropy, KL divergence and their gradients") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(4);
     using Size = std::pair<Index, Index>;
@@ -76,7 +76,7 @@ TEST_CASE("blocks compute losses of classes and their gradients") {
   });
 }
 
-TEST_CASE("a target that is not a class is counted, and its row is NaN") {
+TEST_CASE("cross entropy counts targets out of range and makes the loss and their rows NaN") {
   with_row_tables([](const RowFunctions& f) {
     const RowFloats x{1, 2, 3, 1, 2, 3};
     const std::vector<std::int64_t> targets{3, 1};
@@ -94,7 +94,7 @@ TEST_CASE("a target that is not a class is counted, and its row is NaN") {
   });
 }
 
-TEST_CASE("blocks compute the mean squared error and its gradients") {
+TEST_CASE("block kernels compute the mean squared error and its gradients") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(5);
     for (const Index n : {1, 5, 5000}) {

@@ -6,7 +6,7 @@ using namespace sten;
 using namespace sten::testing;
 using kernels::RowFunctions;
 
-TEST_CASE("blocks compute softmax and its gradient along any axis") {
+TEST_CASE("block kernels compute softmax and its gradient along any axis") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(1);
     for (const kernels::StridedRows& l : {kernels::StridedRows{3, 7, 1},
@@ -35,7 +35,7 @@ TEST_CASE("blocks compute softmax and its gradient along any axis") {
   });
 }
 
-TEST_CASE("blocks compute softmax of infinities and of NaN as the CPU does") {
+TEST_CASE("block kernels compute softmax of infinities and NaN as the CPU does") {
   constexpr float endless = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   for (const RowFloats& x : {RowFloats{-endless, 1, 2},
@@ -62,7 +62,7 @@ TEST_CASE("blocks compute softmax of infinities and of NaN as the CPU does") {
   }
 }
 
-TEST_CASE("blocks compute layer norms and their gradients") {
+TEST_CASE("block kernels compute layer norms and their gradients") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(2);
     using Size = std::pair<Index, Index>;
@@ -104,7 +104,7 @@ TEST_CASE("blocks compute layer norms and their gradients") {
   });
 }
 
-TEST_CASE("blocks take rows by number, and sum what comes back, in a fixed order") {
+TEST_CASE("block kernels gather rows by index and sum their gradients") {
   with_row_tables([](const RowFunctions& f) {
     Dice dice(3);
     struct Size {
@@ -151,7 +151,7 @@ TEST_CASE("blocks take rows by number, and sum what comes back, in a fixed order
   });
 }
 
-TEST_CASE("numbers that name no row are counted and not followed") {
+TEST_CASE("row indices out of range are counted, gather NaN and add no gradient") {
   with_row_tables([](const RowFunctions& f) {
     const std::vector<std::int64_t> ids{1, 5, -1, 0, std::int64_t{1} << 40};
     const RowFloats table{1, 2, 3, 4, 5, 6}, dy{1, 1, 2, 2, 4, 4, 8, 8, 16, 16};

@@ -65,7 +65,7 @@ std::pair<Doubles, double> normalized(const Floats& x, double eps) {
 
 }  // namespace
 
-TEST_CASE("the greatest of a row, and the sum of its exponentials, at odd sizes") {
+TEST_CASE("the maximum of a row and the sum of its exponentials match the formula at any size") {
   each_case([](const kernels::RowsTable& t, Index n, const Floats& x, const Floats&) {
     Fenced<float> in(x), out(n);
     const float most = *std::max_element(x.begin(), x.end());
@@ -79,7 +79,7 @@ TEST_CASE("the greatest of a row, and the sum of its exponentials, at odd sizes"
   });
 }
 
-TEST_CASE("the greatest passes NaN over; exponentials reach 0, infinity and subnormals") {
+TEST_CASE("the maximum of a row ignores NaN; exponentials reach 0, infinity and subnormals") {
   each_case([](const kernels::RowsTable& t, Index n, const Floats&, const Floats&) {
     Floats x(n, -infinite);
     CHECK(t.greatest(x.data(), n) == -infinite);
@@ -99,7 +99,7 @@ TEST_CASE("the greatest passes NaN over; exponentials reach 0, infinity and subn
   });
 }
 
-TEST_CASE("softmax of a row and its gradient, in place, at odd sizes") {
+TEST_CASE("in-place softmax of a row and its gradient match the formula at any size") {
   each_case([](const kernels::RowsTable& t, Index n, const Floats& x, const Floats& dy) {
     const double by = 0.4;
     const Doubles want = softmax(x, by);
@@ -115,7 +115,7 @@ TEST_CASE("softmax of a row and its gradient, in place, at odd sizes") {
   });
 }
 
-TEST_CASE("a normalized row, its gradient and those of gamma and beta, at odd sizes") {
+TEST_CASE("layer norm of a row and its gradients match the formula at any size") {
   each_case([](const kernels::RowsTable& t, Index n, Floats x, const Floats& dy) {
     const double eps = 1e-3;
     for (const float far : {0.0f, 1e4f}) {
@@ -148,7 +148,7 @@ TEST_CASE("a normalized row, its gradient and those of gamma and beta, at odd si
   });
 }
 
-TEST_CASE("rows are added up in double, whatever lies between them") {
+TEST_CASE("add_rows sums strided rows in double precision") {
   each_case([](const kernels::RowsTable& t, Index n, const Floats& x, const Floats& y) {
     const Index stride = n + 3;
     for (const Index rows : {0, 1, 3, 4, 5, 9}) {
@@ -169,7 +169,7 @@ TEST_CASE("rows are added up in double, whatever lies between them") {
   });
 }
 
-TEST_CASE("products with a vector are within rounding, and each row has the bits it has alone") {
+TEST_CASE("matrix-vector products match the formula and do not depend on the number of rows") {
   each_case([](const kernels::RowsTable& t, Index n, const Floats& x, const Floats&) {
     Dice dice(n);
     for (const Index rows : {1, 2, 7}) {

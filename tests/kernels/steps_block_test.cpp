@@ -66,7 +66,7 @@ struct CountingGrid : kernels::SerialGrid {
   }
 };
 
-// Bits, or as close as sums that a table does not fuse.
+// Checks that bits are equal, or values close if the CPU does not fuse multiply-adds.
 void check_same(const std::vector<float>& got, const std::vector<float>& wanted, bool exact) {
   REQUIRE(got.size() == wanted.size());
   Index wrong = 0;
@@ -113,7 +113,7 @@ void check_optimizer(const Optimizer& o, bool exact, const F& f) {
 
 }  // namespace
 
-TEST_CASE("AdamW over blocks is the CPU's, masked and scaled in the same pass") {
+TEST_CASE("AdamW steps of block kernels match the CPU's with masks and gradient scales") {
   const AdamW o({.rate = 1e-2, .weight_decay = 0.1});
   const bool fuses = kernels::float32_isa() >= kernels::Isa::avx2;
   check_optimizer(o, fuses, [&](const StepFunctions& steps, int t, const auto& x, auto& state) {
@@ -129,7 +129,7 @@ TEST_CASE("AdamW over blocks is the CPU's, masked and scaled in the same pass") 
   });
 }
 
-TEST_CASE("SGD over blocks is the CPU's to the bit, with momentum and Nesterov's") {
+TEST_CASE("SGD steps of block kernels are bit-identical to the CPU's, also with momentum") {
   for (const SgdOptions& o :
        {SgdOptions{.rate = 0.1, .weight_decay = 0.01}, SgdOptions{.rate = 0.1, .momentum = 0.9},
         SgdOptions{.rate = 0.1, .momentum = 0.9, .nesterov = true, .weight_decay = 0.01}})
@@ -141,7 +141,7 @@ TEST_CASE("SGD over blocks is the CPU's to the bit, with momentum and Nesterov's
     });
 }
 
-TEST_CASE("squares over blocks are added up in the CPU's order") {
+TEST_CASE("norms and clipping scales of block kernels are identical to the CPU's") {
   for (const Index n : {1, 7, 1023, 1024, 1029, 32'768, 32'769, 100'001}) {
     CAPTURE(n);
     Dice dice(static_cast<std::uint64_t>(n));
@@ -172,7 +172,7 @@ TEST_CASE("squares over blocks are added up in the CPU's order") {
   }
 }
 
-TEST_CASE("sums, averages, pulls and places over blocks are those of a loop") {
+TEST_CASE("add, average, pull, find and collect of block kernels match a loop") {
   each_size([](const StepFunctions& f, Index n) {
     Dice dice(static_cast<std::uint64_t>(n));
     const std::vector<float> x = step_floats(dice, n), w = step_floats(dice, n);
@@ -202,7 +202,7 @@ TEST_CASE("sums, averages, pulls and places over blocks are those of a loop") {
   });
 }
 
-TEST_CASE("steps, squares and averages of many tensors are those of each, in few kernels") {
+TEST_CASE("batched steps, squares and averages match single ones in few kernel launches") {
   struct Weight {
     std::vector<float> w, g, m, v, mean;
     Mask kept;
@@ -215,7 +215,7 @@ TEST_CASE("steps, squares and averages of many tensors are those of each, in few
   Dice dice(7);
   std::vector<Weight> first;
   for (int k = 0; k < 150; ++k) {
-    // An empty one, and some of more than one block.
+    // One tensor is empty, and some take more than one block.
     const Index n = k == 3 ? 0 : k % 50 == 7 ? 70'000 : 1 + dice.below(300);
     const auto floats = [&] { return step_floats(dice, n); };
     Weight x{floats(), floats(), floats(), floats(), floats(), half_of(dice, n), {}, 0.5F + k};

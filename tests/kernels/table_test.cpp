@@ -65,7 +65,7 @@ std::string words_of(const WordTable& w) {
 
 }  // namespace
 
-TEST_CASE("each family has a table for every ISA of this machine, and no slot is empty") {
+TEST_CASE("every kernel family has a complete table for each ISA of this machine") {
   check_family(bf16_small_batch_for, bf16_small_batch);
   check_family(csr_gemm_for, csr_gemm);
   check_family(elementwise_for, elementwise);
@@ -82,7 +82,7 @@ TEST_CASE("each family has a table for every ISA of this machine, and no slot is
   check_family(tiles_for, tiles);
 }
 
-TEST_CASE("an ISA with one kernel of its own has all others of AVX-512, and nothing below has it") {
+TEST_CASE("an ISA with one kernel inherits the rest, and lower ISAs do not use that kernel") {
   const auto words = [](Isa isa) {
     return words_of(inherited<WordTable>({{Isa::reference, &of_reference},
                                           {Isa::avx2, &of_avx2},
@@ -96,7 +96,7 @@ TEST_CASE("an ISA with one kernel of its own has all others of AVX-512, and noth
   CHECK(words(Isa::reference) == "reference reference reference");
 }
 
-TEST_CASE("an ISA that a family does not list runs the best below it") {
+TEST_CASE("an ISA without a table uses the best available table below it") {
   const auto words = [](IsaTables<WordTable> list) { return words_of(inherited(list, made_up)); };
   CHECK(
       words({{Isa::reference, &of_reference}, {Isa::avx2, &of_avx2}, {Isa::avx512, &of_avx512}}) ==
@@ -107,7 +107,7 @@ TEST_CASE("an ISA that a family does not list runs the best below it") {
   CHECK(words({{Isa::reference, &of_reference}}) == "reference reference reference");
 }
 
-TEST_CASE("real kernels are inherited alike") {
+TEST_CASE("a real kernel table inherits its missing kernels") {
   RowsTable own{};
   own.scale = [](const float*, std::int64_t, float, float*) {};
   const RowsTable all = inherited<RowsTable>({{Isa::reference, rows_reference()},

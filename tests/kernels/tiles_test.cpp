@@ -67,7 +67,7 @@ struct TilesCase {
 
 }  // namespace
 
-TEST_CASE("tiles of every ISA multiply rows of all columns and of some, to the rounding of sums") {
+TEST_CASE("tile products with all or listed columns are within rounding under every ISA") {
   for (const Index lanes : {kernels::narrow_panel_width, kernels::panel_width})
     for (const Index panels : {1, 3})
       for (const bool more : {false, true}) {
@@ -100,7 +100,7 @@ TEST_CASE("tiles of every ISA multiply rows of all columns and of some, to the r
       }
 }
 
-TEST_CASE("sums that are taken block by block are those that go to memory, each part once") {
+TEST_CASE("tile sums passed to a callback match stored sums, each part once and in order") {
   struct Blocks {
     const TilesCase& c;
     Array<float> sums;

@@ -41,8 +41,8 @@ Convolution with_results(Convolution c, Convolution::Axes after) {
   return c;
 }
 
-// Convolutions over one or more axes, with groups, strides, dilations and padding; channels in
-// fours and others.
+// Convolutions over one or more axes, with groups, strides, dilations and padding; channel
+// counts that are multiples of 4 and others.
 std::vector<Convolution> convolutions() {
   Convolution plain{.batch = 2, .in = 3, .out = 4, .size = {1, 5, 6}, .kernel = {1, 3, 3}};
   plain.before = {0, 1, 1};
@@ -105,7 +105,7 @@ WindowFloats whole_numbers(Dice& dice, Index n) {
 
 }  // namespace
 
-TEST_CASE("blocks make columns of images, and sum them") {
+TEST_CASE("block kernels compute im2col and its gradient, col2im") {
   with_window_tables([](const WindowFunctions& f) {
     Dice dice(1);
     for (const Convolution& c : convolutions())
@@ -146,7 +146,7 @@ TEST_CASE("blocks make columns of images, and sum them") {
   });
 }
 
-TEST_CASE("blocks turn matrices, and take what is above 0") {
+TEST_CASE("block kernels transpose matrices, add a bias and apply ReLU") {
   with_window_tables([](const WindowFunctions& f) {
     Dice dice(2);
     // Narrow matrices, and wide ones of one tile, several tiles, and more.

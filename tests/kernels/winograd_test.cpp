@@ -59,7 +59,7 @@ void check_close(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
-TEST_CASE("transforms of minimal filtering are those of the matrices, under every ISA") {
+TEST_CASE("Winograd transforms match the reference under every ISA") {
   const WinogradTable& reference = *winograd_for(Isa::reference);
   const TilePart whole_in{0, 6, 0, 6}, whole_out{0, 4, 0, 4};
   for (const Isa isa : all_isas) {
@@ -82,7 +82,7 @@ TEST_CASE("transforms of minimal filtering are those of the matrices, under ever
   }
 }
 
-TEST_CASE("a tile by minimal filtering is the convolution of its window") {
+TEST_CASE("a Winograd tile matches the direct convolution of its window") {
   const WinogradTable& table = *winograd_for(Isa::reference);
   const std::vector<float> x = tile_values(5, 36), w = tile_values(6, 9);
   std::vector<float> v(36), u(36), m(36), y(16);

@@ -10,7 +10,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("the documentation has all built-in layouts, direct conversions and sparsifiers") {
+TEST_CASE("docs/formats.md lists all built-in layouts, direct conversions and sparsifiers") {
   Registry r;
   add_builtin(r);
   std::string layouts = "| spec | parts, in this order |\n|---|---|\n";

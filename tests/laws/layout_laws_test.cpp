@@ -19,7 +19,7 @@ bool subset(const Mask& a, const Mask& b) {
 
 }  // namespace
 
-TEST_CASE("every layout packs the masked tensor bit for bit, or refuses") {
+TEST_CASE("every layout packs and reloads tensors bit for bit, or rejects the mask") {
   Dice dice(1);
   for (const auto& entry : registry().layouts()) {
     CAPTURE(entry.name);
@@ -74,7 +74,7 @@ TEST_CASE("every layout packs the masked tensor bit for bit, or refuses") {
   }
 }
 
-TEST_CASE("the spec that a layout is saved under packs the same again") {
+TEST_CASE("packing with the saved spec of a layout reproduces its parts") {
   Dice dice(2);
   for (const auto& entry : registry().layouts()) {
     CAPTURE(entry.name);
@@ -91,7 +91,7 @@ TEST_CASE("the spec that a layout is saved under packs the same again") {
   }
 }
 
-TEST_CASE("converting between any two layouts is lossless, or refused where packing is") {
+TEST_CASE("conversion between any two layouts is lossless, or rejected where packing is rejected") {
   Dice dice(3);
   const auto layouts = registry().layouts();
   for (const auto& from : layouts)
@@ -108,7 +108,7 @@ TEST_CASE("converting between any two layouts is lossless, or refused where pack
           b.set("dims", std::string(a.word("dims", "")));
         const DType dtype = movable_dtypes()[round % movable_dtypes().size()];
         const Dense x = any_bits(dice, dtype, shape);
-        // A mask that one of the two can hold, with something taken away.
+        // A mask that one of the two layouts can hold, with random elements removed.
         Mask m = random_mask(dice, shape, 0.7);
         const auto own = own_mask(dice, round % 4 < 2 ? a : b, shape);
         if (own)
@@ -142,7 +142,8 @@ TEST_CASE("converting between any two layouts is lossless, or refused where pack
     }
 }
 
-TEST_CASE("every layout packs, unpacks and checks large tensors alike at 1 and 3 threads") {
+TEST_CASE(
+    "every layout packs, loads and unpacks large tensors bit-identically on 1 and 3 threads") {
   Dice dice(4);
   for (const auto& entry : registry().layouts()) {
     CAPTURE(entry.name);

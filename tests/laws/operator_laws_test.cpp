@@ -87,7 +87,7 @@ void check_near(const Tensor& got, const Dense& wanted) {
 
 }  // namespace
 
-TEST_CASE("an operator on any layout is the operator on dense, and so are its gradients") {
+TEST_CASE("operators on any sparse layout match dense, forward and backward") {
   const Quiet quiet;
   std::map<DispatchKind, int> forward, backward;
   for_each_case([&](const LayoutCase& l) {
@@ -118,7 +118,7 @@ TEST_CASE("an operator on any layout is the operator on dense, and so are its gr
   CHECK(backward[DispatchKind::dense] > 0);
 }
 
-TEST_CASE("strict mode fails exactly where a fallback would be") {
+TEST_CASE("strict mode fails for exactly the operator calls that would fall back") {
   const Quiet quiet;
   int fallbacks = 0;
   for_each_case([&](const LayoutCase& l) {
@@ -136,7 +136,7 @@ TEST_CASE("strict mode fails exactly where a fallback would be") {
   CHECK(fallbacks > 0);
 }
 
-TEST_CASE("what a layout's products do not take goes the dense way, and the reason is said") {
+TEST_CASE("products of csr of rank 3 or F64 fall back to dense, and the plan states the reason") {
   Dice dice(7);
   const Quiet quiet;
   const Tensor stack = registry().pack(normals(dice, {2, 3, 5}), Mask::all({2, 3, 5}), Spec("csr"));
@@ -155,7 +155,7 @@ TEST_CASE("what a layout's products do not take goes the dense way, and the reas
             "the sparse matrix must be an F32 matrix, got F64 [3, 5]; dense with masks"));
 }
 
-TEST_CASE("where the shapes of outputs allow it, elementwise operators keep a sparse layout") {
+TEST_CASE("zero-preserving unary operators keep every layout and its positions") {
   const Strict strict;
   Dice dice(2);
   std::vector<std::string_view> ops{"identity"};
@@ -176,7 +176,7 @@ TEST_CASE("where the shapes of outputs allow it, elementwise operators keep a sp
     }
 }
 
-TEST_CASE("the sum of two sparse tensors with keep-all keeps the union of their positions") {
+TEST_CASE("the sum of two sparse tensors with keep-all stores the union of their positions") {
   Dice dice(3);
   const Strict strict;
   for (const char* in : {"csr", "csc"})
@@ -196,7 +196,7 @@ TEST_CASE("the sum of two sparse tensors with keep-all keeps the union of their 
     }
 }
 
-TEST_CASE("each route says in its plan what it does") {
+TEST_CASE("plan texts describe exact, converted and dense dispatch") {
   const auto plan = [](Signature s) { return operators().plan(s)->text; };
   CHECK(plan({"linear", {"dense", "nmg"}}) == "linear(dense, nmg) -> keep-all/dense: exact");
   CHECK(plan({"add", {"csr", "coo"}, {{"keep-all", "csr"}}}) ==

@@ -60,7 +60,7 @@ void check_kept(const Tensor& got, const Tensor& wanted, bool is_all) {
 
 }  // namespace
 
-TEST_CASE("an operator that writes any layout writes what it computes dense") {
+TEST_CASE("operators that write any sparse layout match their dense output") {
   const Warnings quiet;
   std::map<std::string, int> held;
   each_case_and_layout([&](const OperatorCase& c, const std::vector<Tensor>& in,
@@ -75,7 +75,7 @@ TEST_CASE("an operator that writes any layout writes what it computes dense") {
     if (layout.name != "dense") CHECK(held[layout.name] > 0);
 }
 
-TEST_CASE("what comes back through an operator is the same from a sparse gradient, and into one") {
+TEST_CASE("backward passes from or to sparse gradients match dense ones") {
   const Warnings quiet;
   each_case_and_layout([&](const OperatorCase& c, const std::vector<Tensor>& in, const Tensor& y,
                            const Spec& layout, const OutFormat& format) {

@@ -57,7 +57,7 @@ bool is_builtin(std::string_view layout) {
 
 }  // namespace
 
-TEST_CASE("every layout is one that programs write, measure and compare") {
+TEST_CASE("the convert, prune, energy and bench programs support every layout") {
   Dice dice(1);
   const TempDir dir;
   const Dense x = normals(dice, {24, 40});
@@ -117,7 +117,7 @@ TEST_CASE("every layout is one that programs write, measure and compare") {
   }
 }
 
-TEST_CASE("a layout's own sparsifier leads back to it, and what it keeps is held") {
+TEST_CASE("own_layout inverts own_sparsifier, and a structured layout holds its own sparsifier") {
   Dice dice(2);
   for (const auto& entry : registry().layouts()) {
     const std::string& name = entry.name;
@@ -136,7 +136,7 @@ TEST_CASE("a layout's own sparsifier leads back to it, and what it keeps is held
   }
 }
 
-TEST_CASE("where one structure includes another, it packs whatever that one holds") {
+TEST_CASE("a structured layout packs the masks of every structure that it includes") {
   Dice dice(3);
   const auto with = [](const Spec& s,
                        std::initializer_list<std::pair<const char*, Index>> numbers) {
@@ -168,7 +168,7 @@ TEST_CASE("where one structure includes another, it packs whatever that one hold
   CHECK(included > 20);
 }
 
-TEST_CASE("every layout says how many bytes it packs into, and where it refuses") {
+TEST_CASE("every layout predicts its packed size in bytes, and none where packing is rejected") {
   Dice dice(4);
   for (const auto& entry : registry().layouts()) {
     const std::string& name = entry.name;
@@ -185,7 +185,7 @@ TEST_CASE("every layout says how many bytes it packs into, and where it refuses"
         try {
           return own_mask(dice, spec, shape);
         } catch (const Error&) {
-          return std::nullopt;  // of another rank than its tensors have
+          return std::nullopt;  // the layout does not support this rank
         }
       }();
       if (registry().is_structure(name) && !own) continue;

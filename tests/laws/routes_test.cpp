@@ -149,7 +149,7 @@ std::string of_inputs(const BuiltIn& b) {
   return t.text();
 }
 
-// The first input that can be, and the output.
+// The first input that can be sparse, and the output, in the same layout.
 std::string of_both(const BuiltIn& b) {
   Table t(b.sparse);
   for (const auto& [op, in] : operators_and_inputs()) {
@@ -180,7 +180,7 @@ std::string of_outputs(const BuiltIn& b) {
   return t.text();
 }
 
-// InputsOfOp of the gradient: the output's gradient and the saved tensors.
+// The tensors saved for backward: an input's index, or none for the output.
 std::vector<std::optional<std::size_t>> kept_by(const Operators& all, const std::string& op,
                                                 std::size_t inputs) {
   std::vector<std::optional<std::size_t>> kept;
@@ -256,7 +256,7 @@ std::string in_positions(const BuiltIn& b) {
 
 }  // namespace
 
-TEST_CASE("the documentation's tables of routes are what operators plan") {
+TEST_CASE("the tables in docs/routes.md match the plans of the operators") {
   const BuiltIn b;
   check_page("docs/routes.md", "tests/laws/routes_test.cpp",
              {{"inputs", of_inputs(b)},

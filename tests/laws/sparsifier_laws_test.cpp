@@ -54,14 +54,14 @@ Spec varied(Dice& dice, const Spec& example, const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("every sparsifier is of the kind that its reference states, as the paper's table does") {
+TEST_CASE("every sparsifier has the kind that its reference states") {
   for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
     CHECK(registry().sparsifier(entry.spec).kind() == reference_of(entry.name).kind);
   }
 }
 
-TEST_CASE("every sparsifier keeps what its rule says, at 1 and at 3 threads") {
+TEST_CASE("every sparsifier selects a mask that follows its rule, on 1 and 3 threads") {
   Dice dice(5);
   for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
@@ -84,7 +84,7 @@ TEST_CASE("every sparsifier keeps what its rule says, at 1 and at 3 threads") {
   }
 }
 
-TEST_CASE("every sparsifier selects a mask of the tensor's shape that masked and bitmask hold") {
+TEST_CASE("every sparsifier repeatably selects a mask of x's shape that masked and bitmask hold") {
   Dice dice(1);
   for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
@@ -111,7 +111,7 @@ TEST_CASE("every sparsifier selects a mask of the tensor's shape that masked and
   }
 }
 
-TEST_CASE("every sparsifier selects the same at 1, 2 and 3 threads") {
+TEST_CASE("every sparsifier selects the same mask on 1, 2 and 3 threads") {
   Dice dice(2);
   for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
@@ -130,7 +130,7 @@ TEST_CASE("every sparsifier selects the same at 1, 2 and 3 threads") {
   }
 }
 
-TEST_CASE("every sparsifier leaves the tensor as it was") {
+TEST_CASE("no sparsifier modifies its input tensor") {
   Dice dice(3);
   for (const auto& entry : builtin_sparsifiers()) {
     CAPTURE(entry.name);
@@ -143,7 +143,7 @@ TEST_CASE("every sparsifier leaves the tensor as it was") {
   }
 }
 
-TEST_CASE("selecting again from what a sparsifier kept keeps nothing that it dropped") {
+TEST_CASE("sparsifying a sparsified tensor again keeps no pruned element") {
   // Kept zeros look like dropped values, so the values have no zeros.
   Dice dice(4);
   for (const auto& entry : builtin_sparsifiers()) {

@@ -48,7 +48,7 @@ Dense some_numbers(Dice& dice, DType dtype, const Shape& shape) {
 
 }  // namespace
 
-TEST_CASE("every sparsifier keeps of any layout, in any layout, what it keeps of the dense form") {
+TEST_CASE("sparsifying from any layout to any layout matches sparsifying the dense form") {
   const Warnings warnings;  // dense fallbacks
   Dice dice(1);
   for (const auto& sparsifier : builtin_sparsifiers())
@@ -83,7 +83,7 @@ TEST_CASE("every sparsifier keeps of any layout, in any layout, what it keeps of
     }
 }
 
-TEST_CASE("what is sparse stays so while a built-in sparsifier chooses") {
+TEST_CASE("most built-in sparsifiers plan to select from sparse layouts without densifying") {
   const Spec csr("csr");
   for (const auto& sparsifier : builtin_sparsifiers()) {
     CAPTURE(sparsifier.name);
@@ -97,7 +97,7 @@ TEST_CASE("what is sparse stays so while a built-in sparsifier chooses") {
       CHECK(!plan.is_fallback);
     }
   }
-  // Its scores are dense, and rank all elements.
+  // movement: its scores are dense and rank all elements.
   const SparsifyPlan plan =
       plan_sparsify(registry().sparsifier(Spec::parse("movement:sparsity=0.5")), csr, csr);
   CHECK(plan.kind == DispatchKind::dense);

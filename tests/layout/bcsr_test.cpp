@@ -28,7 +28,7 @@ auto replace(const char* name, std::vector<T> values) {
 // 0 0 | 6 7 | 0
 Dense five_wide() { return Dense::of({3, 5}, {1, 2, 0, 0, 0, 3, 4, 0, 0, 5, 0, 0, 6, 7, 0}); }
 Stored sparse_blocks() { return packed(five_wide(), "bcsr:h=2,w=2").save(); }
-// The same without the pruned position above the 5: everything inside the blocks is stored.
+// sparse_blocks() with the zero above the 5 kept: no stored block holds a pruned position.
 Stored full() {
   return packed(five_wide(), mask_of({3, 5}, {1, 1, 0, 0, 1, 1, 1, 0, 0, 1, 0, 0, 1, 1, 0}),
                 "bcsr:h=2,w=2")
@@ -41,7 +41,7 @@ Spec random_blocks(Dice& dice) {
 
 }  // namespace
 
-TEST_CASE("bcsr stores the blocks that keep anything, in the order of rows, padded with zeros") {
+TEST_CASE("bcsr stores blocks with kept elements in row order, padded with zeros") {
   const Stored s = sparse_blocks();
   CHECK(s.layout.str() == "bcsr:h=2,w=2");
   CHECK(numbers<I64>(s, "ptr") == std::vector<I64>{0, 2, 3});
@@ -51,7 +51,7 @@ TEST_CASE("bcsr stores the blocks that keep anything, in the order of rows, padd
   CHECK(bytes_of(s, "mask") == std::vector<int>{0b01001111, 0b0011});
 }
 
-TEST_CASE("bcsr has a mask only where a stored block holds pruned positions") {
+TEST_CASE("bcsr stores a mask only if a stored block contains pruned positions") {
   const auto names = [](const Stored& s) {
     std::vector<std::string> v;
     for (const Part& p : s.parts) v.push_back(p.name);
@@ -64,7 +64,7 @@ TEST_CASE("bcsr has a mask only where a stored block holds pruned positions") {
   CHECK(names(packed(Dense::zeros(DType::F32, {4, 4}), "bcsr:h=2,w=2").save()).size() == 3);
 }
 
-TEST_CASE("a bcsr tensor gives back exactly the positions and bits of its mask, in every dtype") {
+TEST_CASE("bcsr round trip preserves the stored positions and is bit-identical in every dtype") {
   Dice dice(1);
   for (int round = 0; round < 300; ++round) {
     const Shape shape = random_shape(dice);
@@ -78,7 +78,7 @@ TEST_CASE("a bcsr tensor gives back exactly the positions and bits of its mask, 
   }
 }
 
-TEST_CASE("bcsr padding is what blocks store beyond the edge per element inside") {
+TEST_CASE("bcsr padding is the ratio of stored elements outside the tensor to those inside") {
   const auto padding = [](Shape shape, const char* spec) {
     const Dense x = Dense::zeros(DType::F32, shape);
     return registry().pack(x, Mask::all(shape), Spec::parse(spec)).padding();
@@ -90,7 +90,7 @@ TEST_CASE("bcsr padding is what blocks store beyond the edge per element inside"
   CHECK(padding({0, 5}, "bcsr:h=2,w=2") == 0);
 }
 
-TEST_CASE("csr and bcsr become each other with the parts that packing gives") {
+TEST_CASE("conversion between csr and bcsr gives the same parts as packing") {
   Dice dice(2);
   for (int round = 0; round < 300; ++round) {
     const Shape shape = random_shape(dice);
@@ -108,7 +108,7 @@ TEST_CASE("csr and bcsr become each other with the parts that packing gives") {
   }
 }
 
-TEST_CASE("a csr tensor far larger than memory becomes bcsr and csr again: nothing is dense") {
+TEST_CASE("csr whose dense form exceeds memory converts to bcsr and back") {
   Csr x{{1000, Index{1} << 31}, {}, Array<I64>(1001), {}, Values(DType::F64, 2)};
   x.extents[1] -= 1;
   x.index = Array<I32>{5, INT32_MAX - 1};
@@ -123,7 +123,7 @@ TEST_CASE("a csr tensor far larger than memory becomes bcsr and csr again: nothi
   CHECK(same_parts(convert(convert(repacked, Spec("coo")), Spec("csr")).save(), save(x)));
 }
 
-TEST_CASE("csr does not become bcsr of another matrix, nor wider than its column numbers") {
+TEST_CASE("conversion between csr and bcsr rejects other dims and columns beyond 32-bit indices") {
   const Tensor csr = packed(five_wide(), "csr");
   CHECK(fault_of([&] { to_bcsr(csr.as<Csr>(), Spec::parse("bcsr:h=2,w=2,dims=1.0")); }) ==
         Fault::usage);
@@ -131,7 +131,7 @@ TEST_CASE("csr does not become bcsr of another matrix, nor wider than its column
   CHECK(has(error_of([&] { to_csr(wide); }), "8589934592 columns do not fit"));
 }
 
-TEST_CASE("bcsr blocks without elements, or of more than 65536, are refused") {
+TEST_CASE("bcsr rejects blocks of 0 or more than 65536 elements") {
   const auto why = [](const char* spec) {
     return error_of([&] { registry().check_layout(Spec::parse(spec)); });
   };
@@ -145,13 +145,13 @@ TEST_CASE("bcsr blocks without elements, or of more than 65536, are refused") {
   CHECK(has(why("bcsr:h=4,w=4,dims=1.1"), "dims=1.1"));
 }
 
-TEST_CASE("the bcsr tensors that are forged here load as they are") {
+TEST_CASE("uncorrupted bcsr test tensors load") {
   CHECK(error_of([&] { registry().load(sparse_blocks()); }) == "");
   CHECK(error_of([&] { registry().load(full()); }) == "");
 }
 
 TEST_CASE(
-    "bcsr pointers that do not start at 0, decrease or do not end at the blocks are refused") {
+    "bcsr rejects pointers that do not start at 0, decrease, or do not end at the block count") {
   // 0 2 3
   CHECK(has(after(sparse_blocks(), put<I64>("ptr", 0, 1)), "start at 1, expected 0"));
   CHECK(has(after(sparse_blocks(), put<I64>("ptr", 1, 4)), "decrease at block row 1"));
@@ -163,7 +163,7 @@ TEST_CASE(
   CHECK(has(after(sparse_blocks(), replace<I64>("ptr", {})), "0 block-row pointers"));
 }
 
-TEST_CASE("bcsr block columns that are out of range, repeated or unordered are refused") {
+TEST_CASE("bcsr rejects block columns that are out of range, repeated or unordered") {
   // 0 2 | 1
   CHECK(has(after(sparse_blocks(), put<I32>("col", 1, 3)),
             "block row 0: block column 3 is out of range for 3 block columns"));
@@ -176,7 +176,7 @@ TEST_CASE("bcsr block columns that are out of range, repeated or unordered are r
   CHECK(has(after(full(), put<I32>("col", 0, 2)), "block column 2 follows block column 2"));
 }
 
-TEST_CASE("bcsr parts whose counts or shapes do not match are refused") {
+TEST_CASE("bcsr rejects parts whose counts or shapes do not match") {
   CHECK(has(after(sparse_blocks(), replace<I32>("col", {0, 2})), "expected [2, 2, 2]"));
   const auto with = [](const char* spec) {
     return after(sparse_blocks(), [&](Stored& s) { s.layout = Spec::parse(spec); });
@@ -200,7 +200,7 @@ TEST_CASE("bcsr parts whose counts or shapes do not match are refused") {
   CHECK(has(error_of([&] { registry().load(none); }), "at most 65536"));
 }
 
-TEST_CASE("a bcsr mask of the wrong size, kind or place is refused") {
+TEST_CASE("bcsr rejects a mask of the wrong size, dtype or name, or with bits set in padding") {
   CHECK(has(after(sparse_blocks(), replace<std::uint8_t>("mask", {0xff})),
             "1 bytes does not fit 12"));
   CHECK(has(after(sparse_blocks(), put<std::uint8_t>("mask", 1, 0x13)), "beyond element 11"));
@@ -215,7 +215,7 @@ TEST_CASE("a bcsr mask of the wrong size, kind or place is refused") {
   CHECK(has(error_of([&] { registry().load(misnamed); }), "unknown part 'bits'"));
 }
 
-TEST_CASE("a bcsr value that is pruned or beyond the edge and not 0 is refused, -0.0 too") {
+TEST_CASE("bcsr rejects nonzero values, including -0.0, at pruned and padding positions") {
   CHECK(
       has(after(sparse_blocks(), put<float>("values", 4, -0.0f)), "block 1: (0, 0) is masked out"));
   CHECK(has(after(sparse_blocks(), put<std::uint8_t>("mask", 0, 0x4e)),

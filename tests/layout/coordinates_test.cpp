@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// csc, coo and ell: stored parts, and refused ones.
+// csc, coo and ell: stored parts, and rejection of invalid ones.
 #include <doctest/doctest.h>
 
 #include "tests/support/parts.h"
@@ -41,7 +41,7 @@ TEST_CASE("csc stores column pointers, ascending rows and values column by colum
   CHECK(numbers<float>(s, "values") == Floats{3, 1, 2, 4});
 }
 
-TEST_CASE("coo stores rows and columns row by row") {
+TEST_CASE("coo stores row and column indices in row-major order") {
   const Stored s = good("coo");
   CHECK(numbers<I32>(s, "row") == std::vector<I32>{0, 0, 2, 2});
   CHECK(numbers<I32>(s, "col") == std::vector<I32>{1, 2, 0, 3});
@@ -51,7 +51,7 @@ TEST_CASE("coo stores rows and columns row by row") {
         std::vector<I32>{0, 1, 2, 3});
 }
 
-TEST_CASE("ell pads rows to the longest, and says how much") {
+TEST_CASE("ell pads rows to the longest row and reports the padding") {
   const Tensor t = packed(three_by_four(), "ell");
   const Stored s = t.save();
   CHECK(part(const_cast<Stored&>(s), "index").shape == Shape{3, 2});
@@ -60,7 +60,7 @@ TEST_CASE("ell pads rows to the longest, and says how much") {
   CHECK(t.padding() == doctest::Approx(2.0 / 12));
 }
 
-TEST_CASE("ell refuses a few long rows among short ones, and names csr") {
+TEST_CASE("ell rejects one long row among empty rows and suggests csr") {
   Mask m = Mask::none({10, 40});
   for (Index c = 0; c < 40; ++c) m.set(c, true);
   const std::string why = error_of([&] { packed(Dense::zeros(DType::F32, {10, 40}), m, "ell"); });
@@ -73,14 +73,14 @@ TEST_CASE("ell refuses a few long rows among short ones, and names csr") {
   CHECK(packed(Dense::zeros(DType::F32, {10, 40}), m, "ell").stored().count() == 5);
 }
 
-TEST_CASE("csc parts that no matrix has are refused") {
+TEST_CASE("csc rejects invalid column pointers, row indices and shapes") {
   CHECK(has(after("csc", put<I64>("ptr", 1, 3)), "column pointers decrease at column 1"));
   CHECK(has(after("csc", put<I64>("ptr", 4, 5)), "column pointers end at 5"));
   CHECK(has(after("csc", put<I32>("index", 0, 3)), "column 0: row 3 is out of range for 3 rows"));
   CHECK(has(after("csc", [](Stored& s) { s.shape = {3, 5}; }), "do not fit 5 columns"));
 }
 
-TEST_CASE("coo entries that are out of range, repeated or unordered are refused") {
+TEST_CASE("coo rejects entries that are out of range, repeated or unordered") {
   CHECK(has(after("coo", put<I32>("row", 3, 3)), "entry 3: row 3 is out of range for 3 rows"));
   CHECK(has(after("coo", put<I32>("row", 0, -1)), "entry 0: row -1 is"));
   CHECK(
@@ -92,7 +92,7 @@ TEST_CASE("coo entries that are out of range, repeated or unordered are refused"
   CHECK(has(after("coo", replace<I32>("row", {3}, {0, 0, 2})), "do not fit 4 values"));
 }
 
-TEST_CASE("ell rows with gaps, bad columns, padding that is not 0 or too much room are refused") {
+TEST_CASE("ell rejects gaps in rows, invalid columns, nonzero padding and excess slots") {
   CHECK(has(after("ell",
                   [](Stored& s) {
                     put<I32>("index", 0, -1)(s);
@@ -114,13 +114,13 @@ TEST_CASE("ell rows with gaps, bad columns, padding that is not 0 or too much ro
             "3 slots, but the longest row has 2"));
 }
 
-TEST_CASE("row numbers of coo have 32 bits") {
+TEST_CASE("coo rejects 2^32 rows without columns, and csc 2^32 columns without rows") {
   const Index many = Index{1} << 32;
   CHECK(has(error_of([&] { packed(Dense::zeros(DType::F32, {many, 0}), "coo"); }), "32-bit"));
   CHECK(has(error_of([&] { packed(Dense::zeros(DType::F32, {0, many}), "csc"); }), "csc"));
 }
 
-TEST_CASE("an ell of many rows without columns is checked without a walk over them") {
+TEST_CASE("loading ell with 2^50 rows and no columns does not visit every row") {
   Stored s = good("ell");
   s.shape = {Index{1} << 50, 0};
   for (Part& p : s.parts) p = {p.name, p.dtype, {Index{1} << 50, 0}, {}};

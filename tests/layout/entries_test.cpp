@@ -55,7 +55,7 @@ TEST_CASE("the entries of a sparse tensor are its stored positions and their val
   CHECK(!entries_of(noise(dice, {4, 4})).has_value());
 }
 
-TEST_CASE("a tensor is far larger as dense only where that is much memory") {
+TEST_CASE("is_far_larger_dense is true only if the dense form takes much memory") {
   const auto coo = [](const Shape& shape) {
     return Tensor(Coo{shape, {}, {3}, {5}, Values(DType::F32, 1)});
   };
@@ -65,7 +65,7 @@ TEST_CASE("a tensor is far larger as dense only where that is much memory") {
   CHECK(!is_far_larger_dense(coo({Index{1} << 30, 0})));
 }
 
-TEST_CASE("nmg and nmgv hold a list of positions where it packs them") {
+TEST_CASE("check_nmg_holds accepts exactly the positions that nmg and nmgv can pack") {
   Dice dice(2);
   int held = 0;
   for (int round = 0; round < 300; ++round) {
@@ -84,7 +84,7 @@ TEST_CASE("nmg and nmgv hold a list of positions where it packs them") {
   CHECK(held < 280);
 }
 
-TEST_CASE("csc and coo become each other without the pointers of rows") {
+TEST_CASE("csc and coo convert to each other directly, without row pointers") {
   Dice dice(3);
   for (const char* dims : {"", ":dims=1.0", ":dims=2.0"}) {
     const Shape shape{5, 6, 7};

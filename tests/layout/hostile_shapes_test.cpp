@@ -10,7 +10,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Parts without bytes, in the shapes that the layout's own parts have for `like`.
+// A stored tensor that claims `shape`, whose first parts claim `part_shapes` and have no bytes.
 Stored claim(const char* spec, const Shape& shape, const std::vector<Shape>& part_shapes) {
   Stored s = packed(Dense::zeros(DType::F32, {0, 4}), spec).save();
   s.shape = shape;
@@ -23,7 +23,7 @@ Stored claim(const char* spec, const Shape& shape, const std::vector<Shape>& par
 
 }  // namespace
 
-TEST_CASE("an unknown layout or key is refused, and what is near is suggested") {
+TEST_CASE("unknown layouts, unknown keys and parts of another layout are rejected") {
   Stored s = packed(Dense::of({1, 2}, {1, 0}), "bitmask").save();
   s.layout = Spec("bitmap");
   CHECK(has(error_of([&] { registry().load(s); }),
@@ -36,7 +36,7 @@ TEST_CASE("an unknown layout or key is refused, and what is near is suggested") 
   CHECK(error_of([&] { registry().load(s); }) != "");
 }
 
-TEST_CASE("parts without elements of huge shapes load at once, or are refused") {
+TEST_CASE("empty tensors that claim huge shapes load in bounded time or are rejected") {
   const Index huge = Index{1} << 58;
   for (const Shape& shape : {Shape{huge, 0}, Shape{0, huge}}) {
     CAPTURE(to_string(shape));
@@ -71,7 +71,7 @@ TEST_CASE("parts without elements of huge shapes load at once, or are refused") 
     }
 }
 
-TEST_CASE("tensors without elements of huge shapes are pruned and packed at once, or refused") {
+TEST_CASE("empty tensors of huge shapes are pruned, and packed or rejected, in bounded time") {
   const Index huge = Index{1} << 58;
   for (const Shape& shape : {Shape{huge, 0}, Shape{0, huge}, Shape{1 << 30, 0, 1 << 28}}) {
     CAPTURE(to_string(shape));
@@ -96,7 +96,7 @@ TEST_CASE("tensors without elements of huge shapes are pruned and packed at once
   }
 }
 
-TEST_CASE("a few bytes that claim more than memory are refused when they are unpacked") {
+TEST_CASE("shapes beyond memory are rejected even if the stored parts are small") {
   Stored s = packed(Dense::zeros(DType::F64, {1, 8}), "csr").save();
   s.shape = {1, Index{1} << 61};
   CHECK(has(error_of([&] { registry().load(s).to_dense(); }), "columns"));
@@ -107,7 +107,7 @@ TEST_CASE("a few bytes that claim more than memory are refused when they are unp
   CHECK(has(error_of([&] { Dense::zeros(DType::F64, {wide, wide}); }), "memory"));
 }
 
-TEST_CASE("a dtype whose elements have no address is refused by every layout") {
+TEST_CASE("every layout rejects the sub-byte dtype F4") {
   for (const auto& entry : registry().layouts()) {
     CAPTURE(entry.name);
     Stored s =

@@ -29,12 +29,12 @@ Stored nmg() {
 
 }  // namespace
 
-TEST_CASE("the tensors that are forged here load as they are") {
+TEST_CASE("uncorrupted test tensors load") {
   for (const Stored& s : {csr(), bitmask(), masked(), nm(), nmg()})
     CHECK(error_of([&] { registry().load(s); }) == "");
 }
 
-TEST_CASE("csr row pointers that do not start at 0, decrease or do not end at nnz are refused") {
+TEST_CASE("csr rejects row pointers that do not start at 0, decrease, or do not end at nnz") {
   // 0 2 2 4
   CHECK(held(54, has(after(csr(), put<I64>("ptr", 0, 1)), "start at 1")));
   CHECK(has(after(csr(), put<I64>("ptr", 0, -1)), "start at -1"));
@@ -46,7 +46,7 @@ TEST_CASE("csr row pointers that do not start at 0, decrease or do not end at nn
   CHECK(has(after(csr(), put<I64>("ptr", 3, INT64_MAX)), "end at 9223372036854775807"));
 }
 
-TEST_CASE("csr columns that are out of range, repeated or unordered are refused") {
+TEST_CASE("csr rejects columns that are out of range, repeated or unordered") {
   // 1 2 | | 0 3
   CHECK(
       has(after(csr(), put<I32>("index", 1, 4)), "row 0: column 4 is out of range for 4 columns"));
@@ -56,7 +56,7 @@ TEST_CASE("csr columns that are out of range, repeated or unordered are refused"
   CHECK(has(after(csr(), put<I32>("index", 0, 3)), "column 2 follows column 3"));
 }
 
-TEST_CASE("csr parts whose counts do not match are refused") {
+TEST_CASE("csr rejects parts whose counts do not match each other or the shape") {
   CHECK(has(after(csr(),
                   [](Stored& s) {
                     part(s, "index").shape = {3};
@@ -80,7 +80,7 @@ TEST_CASE("csr parts whose counts do not match are refused") {
   CHECK(after(csr(), [](Stored& s) { s.layout.set("dims", std::string("1.2")); }) != "");
 }
 
-TEST_CASE("a mask of the wrong size, with spare bits or another count of values is refused") {
+TEST_CASE("a mask of the wrong size, with spare bits set or with a wrong value count is rejected") {
   const auto shorten = [](Stored& s) {
     part(s, "mask").shape = {1};
     part(s, "mask").bytes = bytes_from<std::uint8_t>({0xff});
@@ -103,14 +103,14 @@ TEST_CASE("a mask of the wrong size, with spare bits or another count of values 
   CHECK(has(after(bitmask(), put<std::uint8_t>("mask", 0, 0x67)), "keeps 6 elements"));
 }
 
-TEST_CASE("a masked-out element that is not 0 is refused, -0.0 too") {
+TEST_CASE("masked rejects nonzero values, including -0.0, at masked-out positions") {
   CHECK(has(after(masked(), put<std::uint8_t>("mask", 0, 0x25)), "element 6 is masked out"));
   CHECK(has(after(masked(), put<float>("values", 1, 1e-45f)), "element 1 is masked out"));
   CHECK(has(after(masked(), put<float>("values", 9 - 1, -0.0f)), "element 8 is masked out"));
   CHECK(after(masked(), put<float>("values", 0, 0.0f)) == "");
 }
 
-TEST_CASE("nm positions that are out of range, repeated or unordered are refused") {
+TEST_CASE("nm rejects positions that are out of range, repeated or unordered") {
   // One row of 5 in blocks of 3, 2 bits each: 0 2 | 0 1.
   const auto pos = [](int a, int b, int c, int d) {
     return put<std::uint8_t>("pos", 0, static_cast<std::uint8_t>(a | b << 2 | c << 4 | d << 6));
@@ -124,7 +124,7 @@ TEST_CASE("nm positions that are out of range, repeated or unordered are refused
   CHECK(after(nm(), pos(0, 1, 0, 1)) == "");
 }
 
-TEST_CASE("a nonzero nm value in padding and spare position bits are refused") {
+TEST_CASE("nm rejects nonzero values in padding and nonzero spare position bits") {
   const auto in_padding = [](Stored& s) {  // block 1: column 4 at position 1, padding at 2
     put<std::uint8_t>("pos", 0, std::uint8_t{0 | 2 << 2 | 1 << 4 | 2 << 6})(s);
     put<float>("values", 2, 3)(s);
@@ -141,7 +141,7 @@ TEST_CASE("a nonzero nm value in padding and spare position bits are refused") {
   CHECK(has(after(spare, put<std::uint8_t>("pos", 1, 0x14)), "row 1: spare position bits"));
 }
 
-TEST_CASE("an n:m:g column that is out of range or repeated in its chunk is refused") {
+TEST_CASE("n:m:g rejects columns that are out of range or repeated in a chunk") {
   // Two row blocks, two chunks of two columns: 0 1 | 0 1 | 0 1 | 0 1.
   CHECK(held(48, has(after(nmg(), put<std::uint8_t>("index", 1, 2)),
                      "index 2 is out of range for 2 strips")));
@@ -154,7 +154,7 @@ TEST_CASE("an n:m:g column that is out of range or repeated in its chunk is refu
   CHECK(has(after(wide, put<std::uint16_t>("index", 0, 259)), "strip 259 occurs twice"));
 }
 
-TEST_CASE("a nonzero n:m:g value in a padded row or column is refused") {
+TEST_CASE("n:m:g rejects nonzero values in padded rows and columns") {
   // values: 1 2 | 5 0 | 3 0 | 0 0; slot 3 is column 3, slot 5 is row 3.
   CHECK(has(after(nmg(), put<float>("values", 3, 1)), "rows 0 to 1, columns 2 to 2"));
   CHECK(has(after(nmg(), put<float>("values", 5, -0.0f)), "rows 2 to 2, columns 0 to 1"));
@@ -162,7 +162,7 @@ TEST_CASE("a nonzero n:m:g value in a padded row or column is refused") {
   CHECK(after(nmg(), put<float>("values", 6, 9)) == "");  // row 2, column 2: inside
 }
 
-TEST_CASE("n:m:g parts that the parameters contradict are refused") {
+TEST_CASE("n:m:g rejects parts that contradict the parameters or the shape") {
   const auto with = [](const char* spec) {
     return after(nmg(), [&](Stored& s) { s.layout = Spec::parse(spec); });
   };

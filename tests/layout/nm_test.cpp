@@ -15,7 +15,7 @@ using Ints = std::vector<int>;
 
 }  // namespace
 
-TEST_CASE("nm stores n values and positions of every block") {
+TEST_CASE("nm stores n values and their positions for every block") {
   const Stored s = packed(Dense::of({1, 8}, {1, 0, 2, 0, 0, 3, 0, 4}), "nm:n=2,m=4").save();
   CHECK(s.layout.str() == "nm:n=2,m=4");
   CHECK(numbers<float>(s, "values") == Floats{1, 2, 3, 4});
@@ -24,7 +24,7 @@ TEST_CASE("nm stores n values and positions of every block") {
   CHECK(s.parts[1].shape == Shape{1, 1});
 }
 
-TEST_CASE("a block that keeps fewer than n is filled with its lowest free positions") {
+TEST_CASE("nm fills a block of fewer than n kept elements with the lowest free positions") {
   const Stored s = packed(Dense::of({1, 8}, {0, 0, 0, 5, 6, 0, 0, 0}), "nm:n=2,m=4").save();
   CHECK(numbers<float>(s, "values") == Floats{0, 5, 6, 0});
   CHECK(bytes_of(s, "pos") == Ints{0 | 3 << 2 | 0 << 4 | 1 << 6});
@@ -33,14 +33,14 @@ TEST_CASE("a block that keeps fewer than n is filled with its lowest free positi
   CHECK(ones_of(empty.stored()) == Ints{1, 1, 1, 0});
 }
 
-TEST_CASE("a kept zero keeps its position") {
+TEST_CASE("nm stores a kept zero at its position") {
   const Dense x = Dense::of({1, 4}, {0, 0, 0, 5});
   const Tensor t = packed(x, mask_of({1, 4}, {0, 0, 1, 1}), "nm:n=2,m=4");
   CHECK(bytes_of(t.save(), "pos") == Ints{2 | 3 << 2});
   CHECK(numbers<float>(t.save(), "values") == Floats{0, 5});
 }
 
-TEST_CASE("a short last block is padded, and its fillers may lie in the padding") {
+TEST_CASE("nm pads a short last block, and filler positions may lie in the padding") {
   const Tensor t = packed(Dense::of({1, 5}, {1, 2, 0, 0, 3}), "nm:n=2,m=4");
   CHECK(numbers<float>(t.save(), "values") == Floats{1, 2, 3, 0});
   CHECK(bytes_of(t.save(), "pos") == Ints{0 | 1 << 2 | 0 << 4 | 1 << 6});
@@ -49,7 +49,7 @@ TEST_CASE("a short last block is padded, and its fillers may lie in the padding"
   CHECK(t.padding() == doctest::Approx(8.0 / 5 - 1));
 }
 
-TEST_CASE("the positions of each row begin at a byte of their own") {
+TEST_CASE("the nm positions of each row start at a byte boundary") {
   const Stored s = packed(Dense::of({2, 4}, {0, 1, 0, 2, 3, 0, 0, 4}), "nm:n=2,m=4").save();
   CHECK(bytes_of(s, "pos") == Ints{1 | 3 << 2, 0 | 3 << 2});
   // 3 blocks of 3 positions, 2 bits each: 18 bits, 3 bytes a row.
@@ -59,7 +59,7 @@ TEST_CASE("the positions of each row begin at a byte of their own") {
         Ints{0 | 1 << 2 | 2 << 4});
 }
 
-TEST_CASE("a position has as many bits as m needs") {
+TEST_CASE("an nm position takes ceil(log2(m)) bits") {
   for (const auto& [m, bits] : std::vector<std::pair<Index, Index>>{{1, 0},
                                                                     {2, 1},
                                                                     {3, 2},
@@ -81,7 +81,7 @@ TEST_CASE("a position has as many bits as m needs") {
   CHECK(same_bits(t.to_dense(), x));
 }
 
-TEST_CASE("with axis 0 the parts are those of the transpose") {
+TEST_CASE("nm with axis 0 stores the parts of the transposed tensor") {
   const Stored down =
       packed(Dense::of({4, 2}, {1, 0, 0, 3, 2, 0, 0, 4}), "nm:n=2,m=4,axis=0").save();
   const Stored along = packed(Dense::of({2, 4}, {1, 0, 2, 0, 0, 3, 0, 4}), "nm:n=2,m=4").save();
@@ -91,7 +91,7 @@ TEST_CASE("with axis 0 the parts are those of the transpose") {
   CHECK(down.parts[0].shape == Shape{2, 1, 2});
 }
 
-TEST_CASE("dims names rows and columns, and batches lead in every part") {
+TEST_CASE("dims names the rows and columns of nm, and batch dimensions lead in every part") {
   const Dense x = Dense::of({2, 2, 4}, {1, 0, 2, 0, 0, 3, 0, 4, 5, 6, 0, 0, 0, 0, 7, 8});
   const Stored s = packed(x, "nm:n=2,m=4,dims=1.2").save();
   CHECK(s.layout.str() == "nm:n=2,m=4,dims=1.2");
@@ -105,7 +105,7 @@ TEST_CASE("dims names rows and columns, and batches lead in every part") {
   CHECK(same_bits(registry().load(t).to_dense(), wt));
 }
 
-TEST_CASE("a block that keeps more than n is refused, with its place") {
+TEST_CASE("nm rejects a block with more than n kept elements and reports its position") {
   const Dense x = Dense::of({2, 8}, {1, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0});
   CHECK(has(error_of([&] { packed(x, "nm:n=2,m=4"); }),
             "cannot hold 3 kept positions in the block of 4 elements of row 1"));
@@ -113,7 +113,7 @@ TEST_CASE("a block that keeps more than n is refused, with its place") {
   CHECK(error_of([&] { packed(x, "nm:n=3,m=4"); }) == "");
 }
 
-TEST_CASE("tensors without elements and of one element pack to the bytes they need") {
+TEST_CASE("nm packs empty and one-element tensors to the expected number of bytes") {
   for (const Shape& shape : {Shape{0, 0}, Shape{0, 5}, Shape{5, 0}, Shape{3, 0, 2}}) {
     const Tensor t = packed(Dense::zeros(DType::F32, shape), "nm:n=2,m=4");
     CHECK(t.bytes() == 0);
@@ -124,7 +124,7 @@ TEST_CASE("tensors without elements and of one element pack to the bytes they ne
   CHECK(packed(Dense::of({1, 1}, {5}), "nm:n=1,m=1").bytes() == 4);
 }
 
-TEST_CASE("specs that can never be packed are refused") {
+TEST_CASE("nm rejects invalid layout specs") {
   for (const char* wrong : {"nm", "nm:n=2", "nm:n=5,m=4", "nm:n=0,m=4", "nm:n=1,m=0",
                             "nm:n=-1,m=-1", "nm:n=2,m=4,axis=2", "nm:n=2,m=65537",
                             "nm:n=2,m=4,dims=0.0", "nm:n=2,m=4,g=1", "nm:n=2,m=x"}) {

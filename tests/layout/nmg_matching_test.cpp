@@ -11,8 +11,8 @@ using namespace sten::testing;
 
 namespace {
 
-// Whether strips[s], bits of kept positions, can each have a pattern that contains them, every
-// pattern g times: all ways are tried.
+// Whether all strips, bits of kept positions, can be assigned patterns that contain them, with room
+// for each pattern room[p] times. Exhaustive search.
 bool placeable(const std::vector<unsigned>& strips, const std::vector<unsigned>& patterns,
                std::vector<Index>& room, std::size_t s = 0) {
   if (s == strips.size()) return true;
@@ -33,7 +33,7 @@ struct Size {
 
 }  // namespace
 
-TEST_CASE("a chunk packs if and only if some placement exists") {
+TEST_CASE("n:m:g packs a chunk if and only if exhaustive search finds a placement") {
   Dice dice(1);
   for (const Size& size :
        {Size{2, 4, 1, 3000}, Size{1, 2, 3, 500}, Size{2, 3, 2, 2000}, Size{1, 3, 2, 1000},
@@ -51,7 +51,7 @@ TEST_CASE("a chunk packs if and only if some placement exists") {
       const Dense x = any_bits(dice, DType::U16, {m, cols});
       Mask mask = Mask::none({m, cols});
       std::vector<unsigned> strips(cols);
-      // A placement with something taken away has one; so do some that are random.
+      // Strips from which positions were dropped still have a placement; random ones may have one.
       const bool valid = k % 2;
       std::vector<Index> order(cols);
       for (Index s = 0; s < cols; ++s) order[s] = s;
@@ -81,7 +81,7 @@ TEST_CASE("a chunk packs if and only if some placement exists") {
   }
 }
 
-TEST_CASE("packing moves a strip that has a choice out of the way of one that has none") {
+TEST_CASE("packing reassigns a flexible strip to free the only pattern of another strip") {
   // Patterns of 2:3 are 01 02 12. Strip 0 keeps only row 0 and is heavy: a greedy fit gives it 02,
   // the later of its two patterns, which is the only pattern for strip 1.
   const Dense x = Dense::of({3, 3}, {100, 1, 0, 0, 0, 1, 0, 1, 0});
@@ -93,7 +93,7 @@ TEST_CASE("packing moves a strip that has a choice out of the way of one that ha
   CHECK(bytes_of(t.save(), "index") == std::vector<int>{0, 1, 2});
 }
 
-TEST_CASE("packing follows a chain of strips that each give way to the one before") {
+TEST_CASE("packing finds an augmenting path through a chain of strips") {
   // A pattern of 7:8 omits one row. Strip s can omit row s or s + 1; in order each takes s + 1,
   // until the last strip, which needs row 7 or 6, moves all of them.
   constexpr Index m = 8;
@@ -107,7 +107,7 @@ TEST_CASE("packing follows a chain of strips that each give way to the one befor
   CHECK(same_bits(packed(x, keep, "nmg:n=7,m=8,g=1").to_dense(), x));
 }
 
-TEST_CASE("a placement of many partial strips is found and is the same every time") {
+TEST_CASE("packing many partly filled strips is lossless and deterministic") {
   Dice dice(3);
   const std::string spec = "nmg:n=4,m=8,g=4";
   const Dense x = normals(dice, {16, 560});
@@ -121,7 +121,7 @@ TEST_CASE("a placement of many partial strips is found and is the same every tim
     if (i % 4 && index[i] <= index[i - 1]) FAIL_CHECK("slot " << i << " does not ascend");
 }
 
-TEST_CASE("the rows that a strip keeps stay within its pattern through any choice of padding") {
+TEST_CASE("packing fitted masks of random ragged shapes is lossless") {
   Dice dice(4);
   for (int k = 0; k < 100; ++k) {
     const Shape shape{1 + dice.below(11), 1 + dice.below(30)};

@@ -32,7 +32,7 @@ std::string text_of(Index n, Index m) {
   return s;
 }
 
-// The order's definition, word by word.
+// The recursive definition of the order of patterns.
 std::vector<Pattern> in_order(int n, int m, bool s) {
   if (n == 0) return {{}};
   if (n == m) {
@@ -57,7 +57,7 @@ Index in_common(const Pattern& a, const Pattern& b) {
 
 }  // namespace
 
-TEST_CASE("patterns come in the order that files are written in") {
+TEST_CASE("patterns have the fixed order of the file format") {
   CHECK(text_of(2, 4) == "01 02 12 13 03 23");
   CHECK(text_of(1, 4) == "1 0 2 3");
   CHECK(text_of(1, 8) == "5 3 1 0 2 4 6 7");
@@ -67,7 +67,7 @@ TEST_CASE("patterns come in the order that files are written in") {
   CHECK(text_of(4, 4) == "0123");
 }
 
-TEST_CASE("the order of patterns is the recursion that defines it") {
+TEST_CASE("the order of patterns matches its recursive definition") {
   for (int m = 1; m <= 9; ++m)
     for (int n = 1; n <= m; ++n) {
       CAPTURE(n);
@@ -79,7 +79,7 @@ TEST_CASE("the order of patterns is the recursion that defines it") {
     }
 }
 
-TEST_CASE("neighbours differ in one position, and every pattern is there once and found") {
+TEST_CASE("every pattern occurs once, is found, and differs from the next in one position") {
   std::vector<Structure> sizes{{1, 300}, {299, 300}, {5, 10},   {8, 14},  {2, 64},  {3, 40},
                                {7, 7},   {16, 17},   {1, 1000}, {64, 64}, {2, 300}, {1, 65536}};
   for (Index m = 1; m <= 12; ++m)
@@ -106,7 +106,7 @@ TEST_CASE("neighbours differ in one position, and every pattern is there once an
   }
 }
 
-TEST_CASE("patterns are counted up to a limit, without overflow") {
+TEST_CASE("pattern_count saturates at limit + 1 without overflow") {
   CHECK(pattern_count(2, 4, 100) == 6);
   CHECK(pattern_count(4, 4, 100) == 1);
   CHECK(pattern_count(8, 16, 65536) == 12870);
@@ -118,7 +118,7 @@ TEST_CASE("patterns are counted up to a limit, without overflow") {
   CHECK(pattern_count(INT64_MAX, INT64_MAX, 65536) == 1);
 }
 
-TEST_CASE("a table of patterns that would be too large is refused") {
+TEST_CASE("pattern tables that would be too large are rejected") {
   for (const Structure& size : std::vector<Structure>{{9, 20},
                                                       {1, 65537},
                                                       {32767, 65535},
@@ -133,7 +133,7 @@ TEST_CASE("a table of patterns that would be too large is refused") {
   }
 }
 
-TEST_CASE("the same table is shared") {
+TEST_CASE("pattern tables of equal n and m are shared") {
   CHECK(PatternTable::get(2, 4) == PatternTable::get(2, 4));
   CHECK(PatternTable::get(2, 4) != PatternTable::get(2, 5));
 }

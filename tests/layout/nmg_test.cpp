@@ -29,7 +29,7 @@ Dense transposed(const Dense& x) {
 
 }  // namespace
 
-TEST_CASE("nmg stores the strips of each pattern with their columns") {
+TEST_CASE("n:m:g stores the strips of each pattern with their columns") {
   // Patterns of 1:2 are 0 and 1.
   const Stored s = packed(Dense::of({2, 2}, {1, 0, 0, 2}), "nmg:n=1,m=2,g=1").save();
   CHECK(s.layout.str() == "nmg:n=1,m=2,g=1");
@@ -42,14 +42,14 @@ TEST_CASE("nmg stores the strips of each pattern with their columns") {
   CHECK(bytes_of(r, "index") == Ints{1, 0});
 }
 
-TEST_CASE("the slots of a group ascend") {
+TEST_CASE("n:m:g stores the columns of a group in ascending order") {
   const Dense x = Dense::of({2, 4}, {0, 1, 0, 3, 2, 0, 4, 0});
   const Stored s = packed(x, "nmg:n=1,m=2,g=2").save();
   CHECK(bytes_of(s, "index") == Ints{1, 3, 0, 2});
   CHECK(numbers<float>(s, "values") == Floats{1, 3, 2, 4});
 }
 
-TEST_CASE("ragged edges are padded with zero rows and columns") {
+TEST_CASE("n:m:g pads ragged edges with zero rows and columns") {
   const Dense x = Dense::of({3, 3}, {1, 0, 5, 0, 2, 0, 3, 0, 0});
   const Tensor t = packed(x, "nmg:n=1,m=2,g=1");
   const Stored s = t.save();
@@ -61,7 +61,7 @@ TEST_CASE("ragged edges are padded with zero rows and columns") {
   CHECK(t.padding() == doctest::Approx(16.0 / 9 - 1));
 }
 
-TEST_CASE("with axis 1 the parts are those of the transpose") {
+TEST_CASE("n:m:g with axis 1 stores the parts of the transposed tensor") {
   Dice dice(5);
   const Dense x = normals(dice, {9, 14});
   const Mask m = fitted(x, "nmg:n=2,m=4,g=2");
@@ -76,7 +76,7 @@ TEST_CASE("with axis 1 the parts are those of the transpose") {
   }
 }
 
-TEST_CASE("dims names rows and columns, and batches lead in both parts") {
+TEST_CASE("dims names the rows and columns of n:m:g, and batch dimensions lead in both parts") {
   const Dense x = Dense::of({2, 2, 2}, {1, 0, 0, 2, 0, 3, 4, 0});
   const Stored s = packed(x, "nmg:n=1,m=2,g=1,dims=1.2").save();
   CHECK(s.parts[0].shape == Shape{2, 1, 1, 2, 1, 1});
@@ -100,7 +100,7 @@ TEST_CASE("1:10:4 of F32 takes 5 bytes per slot, 40 slots per 10 x 40 chunk") {
   }
 }
 
-TEST_CASE("columns are numbered in 8 bits up to chunks of 256 and in 16 beyond") {
+TEST_CASE("column indices take 8 bits in chunks of up to 256 strips and 16 bits beyond") {
   const auto index = [](Index g, Index cols) {
     const Dense x = Dense::zeros(DType::F32, {4, cols});
     return packed(x, fmt::format("nmg:n=1,m=4,g={}", g)).save().parts[1];
@@ -121,7 +121,7 @@ TEST_CASE("columns are numbered in 8 bits up to chunks of 256 and in 16 beyond")
   }
 }
 
-TEST_CASE("every pattern is used exactly g times per chunk") {
+TEST_CASE("the fit uses every pattern exactly g times per chunk") {
   Dice dice(3);
   const Dense x = normals(dice, {8, 24});
   const Mask m = fitted(x, "nmg:n=2,m=4,g=2");
@@ -137,14 +137,14 @@ TEST_CASE("every pattern is used exactly g times per chunk") {
     }
 }
 
-TEST_CASE("a strip with more than n kept positions is refused, with its place") {
+TEST_CASE("n:m:g rejects a strip with more than n kept positions and reports its position") {
   const Dense x = Dense::of({2, 4}, {1, 0, 1, 0, 0, 1, 1, 1});
   CHECK(has(error_of([&] { packed(x, "nmg:n=1,m=2,g=1"); }), "cannot hold column 2"));
   CHECK(
       has(error_of([&] { packed(transposed(x), "nmg:n=1,m=2,g=1,axis=1"); }), "cannot hold row 2"));
 }
 
-TEST_CASE("a chunk that would use a pattern more than g times is refused, with its place") {
+TEST_CASE("n:m:g rejects a chunk that needs a pattern more than g times and reports its position") {
   const Dense x = Dense::of({2, 4}, {1, 0, 1, 1, 0, 1, 0, 0});
   const std::string text = error_of([&] { packed(x, "nmg:n=1,m=2,g=1"); });
   CHECK(has(text, "rows 0 to 1, columns 2 to 3"));
@@ -154,7 +154,7 @@ TEST_CASE("a chunk that would use a pattern more than g times is refused, with i
         }) == "");
 }
 
-TEST_CASE("n = m keeps everything") {
+TEST_CASE("n:m:g with n = m keeps every element") {
   Dice dice(4);
   const Dense x = normals(dice, {7, 5});
   const Tensor t = packed(x, "nmg:n=3,m=3,g=2");
@@ -163,7 +163,7 @@ TEST_CASE("n = m keeps everything") {
   CHECK(t.save().parts[0].shape == Shape{3, 3, 1, 2, 3});
 }
 
-TEST_CASE("tensors without elements pack to no bytes") {
+TEST_CASE("n:m:g packs empty tensors to 0 bytes") {
   for (const Shape& shape : {Shape{0, 0}, Shape{0, 5}, Shape{5, 0}, Shape{3, 0, 2}}) {
     const Tensor t = packed(Dense::zeros(DType::F32, shape), "nmg:n=2,m=4,g=2");
     CHECK(t.bytes() == 0);
@@ -173,7 +173,7 @@ TEST_CASE("tensors without elements pack to no bytes") {
   }
 }
 
-TEST_CASE("specs that can never be packed are refused") {
+TEST_CASE("n:m:g rejects invalid layout specs") {
   for (const char* wrong :
        {"nmg", "nmg:n=1,m=2", "nmg:n=3,m=2,g=1", "nmg:n=0,m=2,g=1", "nmg:n=1,m=0,g=1",
         "nmg:n=1,m=2,g=0", "nmg:n=1,m=2,g=-1", "nmg:n=1,m=2,g=32769", "nmg:n=9,m=20,g=1",
@@ -186,7 +186,7 @@ TEST_CASE("specs that can never be packed are refused") {
   CHECK(error_of([] { registry().check_layout(Spec::parse("nmg:n=1,m=2,g=32768")); }) == "");
 }
 
-TEST_CASE("large tensors pack alike at any number of threads") {
+TEST_CASE("n:m:g fits and packs large tensors identically at 1 and 3 threads") {
   Dice dice(6);
   const Dense x = normals(dice, {203, 701});
   for (const char* spec : {"nmg:n=2,m=4,g=16", "nmg:n=1,m=10,g=4,axis=1"}) {

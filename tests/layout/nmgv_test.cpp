@@ -35,7 +35,7 @@ double energy_of_mask(const Dense& x, const Mask& kept) {
 
 }  // namespace
 
-TEST_CASE("nmgv stores the kept tiles of each pattern, each row by row, with their columns") {
+TEST_CASE("nmgv stores the kept tiles of each pattern row-major, with their tile columns") {
   // Tiles of 2 x 2; patterns of 1:2 are 0 and 1. Rows of tiles 0 and 1, columns 0 and 1.
   const Dense x = Dense::of({4, 4}, {0, 0, 1, 2,  //
                                      0, 0, 3, 4,  //
@@ -58,8 +58,8 @@ TEST_CASE("nmgv stores the kept tiles of each pattern, each row by row, with the
   CHECK(less.stored().count() == 8);
 }
 
-TEST_CASE("ragged edges are padded in both directions, with parts of tiles and with whole ones") {
-  // One column of tiles of 2 and one of 1; one row of tiles of 2 and one of 1.
+TEST_CASE("nmgv pads ragged edges in both directions with partial and whole tiles") {
+  // In tiles of 2 x 2, the last column of tiles is 1 wide and the last row of tiles 1 high.
   const Dense x = Dense::of({3, 3}, {1, 2, 0,  //
                                      3, 4, 0,  //
                                      0, 0, 5});
@@ -74,7 +74,7 @@ TEST_CASE("ragged edges are padded in both directions, with parts of tiles and w
   CHECK(wide.to_dense().values.as<float>()[0] == 7);
 }
 
-TEST_CASE("tiles of one element are n:m:g, with axis and dims too") {
+TEST_CASE("nmgv with 1 x 1 tiles stores the same parts as n:m:g, also with axis and dims") {
   Dice dice(1);
   for (const char* rest : {"n=2,m=4,g=2", "n=1,m=4,g=3,axis=1", "n=1,m=2,g=2,dims=1.2",
                            "n=1,m=3,g=2,axis=1,dims=2.0"}) {
@@ -90,7 +90,7 @@ TEST_CASE("tiles of one element are n:m:g, with axis and dims too") {
   }
 }
 
-TEST_CASE("axis turns the tiles' matrix, not the tiles") {
+TEST_CASE("axis 1 transposes the matrix of tiles but not the tiles") {
   // One row of tiles of 2 x 1 with four columns, pruned to 1 of 2.
   const Dense x = Dense::of({2, 4}, {1, 0, 0, 3, 2, 0, 0, 4});
   const Stored s = packed(x, "nmgv:n=1,m=2,g=1,v=2,w=1,axis=1").save();
@@ -99,7 +99,7 @@ TEST_CASE("axis turns the tiles' matrix, not the tiles") {
   CHECK(error_of([&] { packed(x, "nmgv:n=1,m=2,g=1,v=2,w=1"); }) == "");
 }
 
-TEST_CASE("a chunk that no placement holds is refused, with its place in tiles") {
+TEST_CASE("nmgv rejects a chunk without a placement and reports its position in tiles") {
   Dense x = Dense::zeros(DType::F32, {8, 8});
   for (const Index i : {0, 4 * 8}) x.values.mutate<float>()[i] = 1;
   const std::string strip = error_of([&] { packed(x, "nmgv:n=1,m=2,g=1,v=4"); });
@@ -112,7 +112,7 @@ TEST_CASE("a chunk that no placement holds is refused, with its place in tiles")
   CHECK(error_of([&] { packed(y, "nmgv:n=1,m=2,g=2,v=4"); }) == "");
 }
 
-TEST_CASE("nmgv specs that can never be packed are refused") {
+TEST_CASE("nmgv rejects invalid specs and specs with excessive padding") {
   for (const char* wrong :
        {"nmgv", "nmgv:n=1,m=2,g=1", "nmgv:n=1,m=2,g=1,v=0", "nmgv:n=1,m=2,g=1,v=-4",
         "nmgv:n=1,m=2,g=1,v=4,w=0", "nmgv:n=1,m=2,g=1,v=65537,w=1", "nmgv:n=1,m=2,g=1,v=32769",
@@ -133,7 +133,7 @@ TEST_CASE("nmgv specs that can never be packed are refused") {
   CHECK(!registry().bytes(absurd, Occupancy(4, all)));
 }
 
-TEST_CASE("nmgv parts that were forged are refused") {
+TEST_CASE("nmgv rejects corrupted parts") {
   const Stored good =
       packed(Dense::of({3, 3}, {1, 2, 0, 3, 4, 0, 0, 0, 5}), "nmgv:n=1,m=2,g=1,v=2").save();
   const auto after = [&](auto&& change) {
@@ -167,7 +167,7 @@ TEST_CASE("nmgv parts that were forged are refused") {
     CHECK(after([&](Stored& s) { s.shape = wrong; }) != "");
 }
 
-TEST_CASE("the fit of nmgv is that of n:m:g on what the tiles sum to, and is packed at once") {
+TEST_CASE("nmgv fits like n:m:g on tile sums, and fused pruning matches selecting and packing") {
   Dice dice(2);
   const std::vector<std::string> rests{
       "n=2,m=4,g=2",          "n=1,m=4,g=3,axis=1",         "n=1,m=8,g=1",
@@ -200,7 +200,7 @@ TEST_CASE("the fit of nmgv is that of n:m:g on what the tiles sum to, and is pac
   }
 }
 
-TEST_CASE("nmgv becomes csr with the same positions, and comes back") {
+TEST_CASE("nmgv to csr and back is lossless and keeps the stored positions") {
   Dice dice(3);
   for (const char* spec : {"nmgv:n=1,m=4,g=2,v=4", "nmgv:n=2,m=4,g=1,v=3,w=5,axis=1"}) {
     const Dense x = normals(dice, {37, 61});
@@ -216,7 +216,7 @@ TEST_CASE("nmgv becomes csr with the same positions, and comes back") {
   }
 }
 
-TEST_CASE("the larger the tiles, the less they keep of normal numbers") {
+TEST_CASE("nmgv keeps the expected energy of normally distributed values at each tile size") {
   Dice dice(4);
   const Dense x = normals(dice, {768, 768});
   const auto kept = [&](Index n, Index m, Index v, Index w) {

@@ -27,7 +27,7 @@ const Mask& some() {
 
 }  // namespace
 
-TEST_CASE("masked stores values with zeros in place and the mask beside them") {
+TEST_CASE("masked stores dense values, zero where pruned, beside the mask") {
   const Stored s = packed(two_by_five(), some(), "masked").save();
   CHECK(numbers<float>(s, "values") == Floats{1, 0, 0, 0, 0, 0, 7, 0, 9, 10});
   CHECK(bytes_of(s, "mask") == Ints{0b01000011, 0b00000011});
@@ -35,7 +35,7 @@ TEST_CASE("masked stores values with zeros in place and the mask beside them") {
   CHECK(s.parts[1].shape == Shape{2});
 }
 
-TEST_CASE("bitmask stores the mask and the kept values in order, kept zeros among them") {
+TEST_CASE("bitmask stores the mask and the kept values in order, including kept zeros") {
   const Stored s = packed(two_by_five(), some(), "bitmask").save();
   CHECK(bytes_of(s, "mask") == Ints{0b01000011, 0b00000011});
   CHECK(numbers<float>(s, "values") == Floats{1, 0, 7, 9, 10});
@@ -54,7 +54,7 @@ TEST_CASE("csr stores row pointers, ascending columns and values") {
   CHECK(same_bits(t.to_dense(), masked_by(two_by_five(), some())));
 }
 
-TEST_CASE("csr with dims stores the rows that dims names, all batches in turn") {
+TEST_CASE("csr with dims stores the rows that dims names, batch after batch") {
   const Dense x = Dense::of({2, 2, 3}, {1, 0, 2, 0, 3, 0, 0, 0, 4, 5, 0, 6});
   SUBCASE("the columns of a matrix") {
     const Stored s = packed(Dense::of({2, 3}, {1, 0, 2, 0, 3, 0}), "csr:dims=1.0").save();
@@ -69,14 +69,14 @@ TEST_CASE("csr with dims stores the rows that dims names, all batches in turn") 
     CHECK(numbers<std::int32_t>(s, "index") == std::vector<std::int32_t>{0, 2, 1, 2, 0, 2});
     CHECK(numbers<float>(s, "values") == Floats{1, 2, 3, 4, 5, 6});
   }
-  SUBCASE("without dims, one row per first index") {
+  SUBCASE("without dims, one row per index of dimension 0") {
     const Stored s = packed(x, "csr").save();
     CHECK(numbers<std::int64_t>(s, "ptr") == std::vector<std::int64_t>{0, 3, 6});
     CHECK(numbers<std::int32_t>(s, "index") == std::vector<std::int32_t>{0, 2, 4, 2, 3, 5});
   }
 }
 
-TEST_CASE("masked and bitmask hold any rank, csr two and more") {
+TEST_CASE("dense, masked and bitmask store any rank, and csr rejects rank 1") {
   for (const char* spec : {"dense", "masked", "bitmask"}) {
     CAPTURE(spec);
     CHECK(floats(packed(Dense::of({}, {3}), spec).to_dense()) == Floats{3});
@@ -85,7 +85,7 @@ TEST_CASE("masked and bitmask hold any rank, csr two and more") {
   CHECK(has(error_of([] { packed(Dense::of({3}, {1, 0, 2}), "csr"); }), "rank 1"));
 }
 
-TEST_CASE("tensors without elements and of one element pack to the bytes they need") {
+TEST_CASE("empty and one-element tensors pack to the expected number of bytes") {
   const Dense one = Dense::of({1, 1}, {5});
   CHECK(packed(one, "masked").bytes() == 4 + 1);
   CHECK(packed(one, "bitmask").bytes() == 4 + 1);
@@ -100,7 +100,7 @@ TEST_CASE("tensors without elements and of one element pack to the bytes they ne
   }
 }
 
-TEST_CASE("large tensors pack alike at any number of threads") {
+TEST_CASE("large tensors pack identically at 1 and 3 threads") {
   Dice dice(1);
   const Shape shape{311, 701};
   const Dense x = any_bits(dice, DType::F16, shape);
@@ -117,7 +117,7 @@ TEST_CASE("large tensors pack alike at any number of threads") {
   }
 }
 
-TEST_CASE("csr refuses more rows without columns than their pointers are worth") {
+TEST_CASE("csr rejects empty shapes with 2^40 rows or columns") {
   const Index big = Index{1} << 40;
   CHECK(has(error_of([&] { packed(Dense::zeros(DType::F32, {big, 0}), "csr"); }), "rows"));
   CHECK(packed(Dense::zeros(DType::F32, {0, 7}), "csr").bytes() == 8);

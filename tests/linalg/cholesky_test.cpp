@@ -11,7 +11,7 @@
 
 using namespace sten;
 
-TEST_CASE("a factor, what it solves and an inverse fit the matrix they are of") {
+TEST_CASE("Cholesky factors, solutions and inverses match their definition") {
   const std::vector<double> a = {4, 2, 0.4, 2, 5, 1, 0.4, 1, 3};
   std::vector<double> l = a, x = {1, 2, 3, -1, 0, 4}, inverse = a, r = a;
   const std::vector<double> b = x;
@@ -41,7 +41,8 @@ TEST_CASE("a factor, what it solves and an inverse fit the matrix they are of") 
   CHECK_FALSE(factor_of_inverse(2, indefinite.data()));
 }
 
-TEST_CASE("inverses in blocks fit the matrix, with the same bits on any number of threads") {
+TEST_CASE(
+    "blocked inverses match their definition and are bit-identical on any number of threads") {
   // The last block has 76 rows.
   constexpr Index n = 1100, terms = 60;
   const std::vector<float> v = testing::random_values(3, terms * n);

@@ -51,7 +51,7 @@ const std::vector<Convolution>& cases() {
       of(2, 20, 64, {1, 7, 7}, {1, 5, 5}, {1, 1, 1}, {0, 4, 4}, {0, 4, 4}, 1, {1, 2, 2}),
       of(1, 4, 4, {1, 1, 5}, {1, 1, 2}, {1, 1, 2}, {0, 0, 2}, {0, 0, 2}, 1, {1, 1, 2}),
       of(2, 3, 2, {1, 8, 8}, {1, 1, 1}, {1, 2, 2}), of(2, 4, 8, {1, 56, 56}, {1, 1, 1}, {1, 2, 2}),
-      // A kernel that hangs over on all sides.
+      // A kernel that extends beyond the image on all sides.
       of(1, 2, 2, {1, 2, 2}, {1, 3, 3}, {1, 1, 1}, {0, 2, 2}, {0, 2, 2})};
   return all;
 }
@@ -106,7 +106,7 @@ void check_close(const std::vector<float>& got, const Wide& wanted, Index terms,
   CHECK(worst <= error * 2e-7 * static_cast<double>(terms + 4));
 }
 
-// `error`: how much larger than that of the formula in float32.
+// `error`: the allowed error, as a multiple of that of the formula in float32.
 void check_by(
     Forward forward, Other data, Other weights, double error = 1,
     bool (*takes)(const Convolution&) = [](const Convolution&) { return true; }) {
@@ -142,20 +142,20 @@ void check_by(
 
 }  // namespace
 
-TEST_CASE("convolutions and their gradients are those of the formula, on any number of threads") {
+TEST_CASE("convolutions and their gradients match the reference on any number of threads") {
   check_by(convolve, convolve_data, convolve_weights);
 }
 
-TEST_CASE("convolutions as products are those of the formula") {
+TEST_CASE("convolutions by matrix products match the reference") {
   check_by(convolve_by_product, convolve_data_by_product, convolve_weights_by_product);
 }
 
-TEST_CASE("convolutions by minimal filtering are those of the formula") {
+TEST_CASE("Winograd convolutions match the reference") {
   check_by(convolve_by_winograd, convolve_data_by_winograd, convolve_weights_by_winograd, 4,
            has_winograd);
 }
 
-TEST_CASE("kept weights give the bits of weights that are not kept") {
+TEST_CASE("cached packed weights give bit-identical convolutions") {
   for (const Convolution& c : cases()) {
     const Problem p(c);
     std::vector<float> once(p.dy.size()), again(p.dy.size());
@@ -175,7 +175,7 @@ TEST_CASE("kept weights give the bits of weights that are not kept") {
   }
 }
 
-TEST_CASE("the reference convolution is right by hand") {
+TEST_CASE("the reference convolution matches values computed by hand") {
   // x = 1 2 3 4, w = 1 10, a step of 2, one element of padding before.
   const Convolution c = of(1, 1, 1, {1, 1, 4}, {1, 1, 2}, {1, 1, 2}, {0, 0, 1}, {0, 0, 1});
   const double x[] = {1, 2, 3, 4}, w[] = {1, 10}, b[] = {0.5}, dy[] = {1, 2, 4};

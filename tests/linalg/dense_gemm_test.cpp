@@ -67,7 +67,7 @@ TEST_CASE("every dense library agrees with the formula in double, on one thread 
   }
 }
 
-TEST_CASE("dense products have any extents, and without an inner one they are zero") {
+TEST_CASE("dense products accept any extents, and an inner extent of 0 gives zeros") {
   const DenseProduct gemm = [](Transpose transposed, Index m, Index n, Index k, const float* a,
                                const float* b, float* c, int team) {
     const auto product = transposed == Transpose::none ? dense_gemm
@@ -83,7 +83,7 @@ TEST_CASE("dense products have any extents, and without an inner one they are ze
   check_product(gemm, Transpose::a, 70, 90, 300, 2);
 }
 
-TEST_CASE("the library chosen is one of those that are there") {
+TEST_CASE("the default dense library is one of the available libraries") {
   const DenseLibrary& chosen = fastest_dense_library();
   bool known = false;
   for (const DenseLibrary& library : dense_libraries()) known |= &library == &chosen;
@@ -93,7 +93,7 @@ TEST_CASE("the library chosen is one of those that are there") {
   if (kernels::active_isa() == kernels::Isa::reference) CHECK(chosen.name == "own loop");
 }
 
-TEST_CASE("the reference ISA that somebody asked for is no fallback") {
+TEST_CASE("an explicitly requested reference ISA gives no fallback warning") {
   if (kernels::active_isa() != kernels::Isa::reference ||
       kernels::choose_isa(nullptr).isa == kernels::Isa::reference)
     return;
@@ -104,7 +104,7 @@ TEST_CASE("the reference ISA that somebody asked for is no fallback") {
   CHECK(warnings.all.empty());
 }
 
-TEST_CASE("a library is found by its word, or its name in another version") {
+TEST_CASE("a dense library is found by its keyword or its name in another version") {
   for (const DenseLibrary& library : dense_libraries())
     CHECK(find_dense_library(library.name) == &library);
   const auto name = [](const char* word) {
@@ -117,7 +117,7 @@ TEST_CASE("a library is found by its word, or its name in another version") {
   for (const char* other : {"", "one", "openblas2", "mkl 1"}) CHECK(name(other) == "");
 }
 
-TEST_CASE("a program's choice of a library lasts as long as it says") {
+TEST_CASE("UseDenseLibrary selects a library until the end of its scope") {
   const DenseLibrary& before = dense_library();
   int products = 0;
   const DenseLibrary counting{"counting", [&](Transpose, Index m, Index n, Index, const float*,
@@ -143,8 +143,7 @@ TEST_CASE("a program's choice of a library lasts as long as it says") {
   CHECK(&dense_library() == &before);
 }
 
-TEST_CASE(
-    "OpenBLAS is told the core that STEN_ISA or the CPU allows, and the environment is left") {
+TEST_CASE("OpenBLAS uses the core type of the active ISA and leaves the environment unchanged") {
   const bool given = std::getenv("OPENBLAS_CORETYPE") != nullptr;
   for (const DenseLibrary& library : dense_libraries())
     if (library.name.starts_with("OpenBLAS") && !given) {
@@ -154,7 +153,7 @@ TEST_CASE(
   CHECK((std::getenv("OPENBLAS_CORETYPE") != nullptr) == given);
 }
 
-TEST_CASE("multiply-adds are counted by lanes and rounds") {
+TEST_CASE("peak kernels count operations in proportion to rounds") {
   for (const kernels::Isa isa : kernels::all_isas)
     if (const kernels::PeakTable* table = kernels::peak_for(isa)) {
       for (const auto run : {table->run_fmas, table->run_bf16, table->run_int8}) {
@@ -167,8 +166,7 @@ TEST_CASE("multiply-adds are counted by lanes and rounds") {
     }
 }
 
-TEST_CASE(
-    "a product has the same bits on any number of threads, and by rows in tiles of whole steps") {
+TEST_CASE("dense products are bit-identical on any number of threads and in row tiles") {
   for (const DenseLibrary& library : dense_libraries()) {
     // The fastest library here, and all libraries with known `rows`.
     if (!library.rows && &library != &fastest_dense_library()) continue;

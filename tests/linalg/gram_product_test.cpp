@@ -11,7 +11,7 @@
 using namespace sten;
 using testing::random_values;
 
-TEST_CASE("the trace of A G A^T is that of the formula, by every library") {
+TEST_CASE("the trace of A G A^T matches the formula with every dense library") {
   std::vector<DenseLibrary> libraries = dense_libraries();
   libraries.push_back(own_loop());
   for (const DenseLibrary& library : libraries) {

@@ -53,7 +53,7 @@ class Signals {
 
 }  // namespace
 
-TEST_CASE("a product that signals come into is right, and leaves memory alone") {
+TEST_CASE("dense products are bit-identical while signals interrupt the thread") {
   const Index n = 128, few = 32;
   const std::vector<float> a = uniform_values(1, n * n), b = uniform_values(2, n * few);
   for (const DenseLibrary& library : dense_libraries()) {

@@ -24,7 +24,7 @@ Dense line_of(DType dtype, std::initializer_list<T> elements) {
 
 }  // namespace
 
-TEST_CASE("what changed, by how much, and where zeros came and went") {
+TEST_CASE("difference reports changed elements, new and lost zeros, largest change and norm") {
   const Difference d =
       difference(Dense::of({2, 3}, {3, 0, -4, 1, 2, 0}), Dense::of({2, 3}, {3, 2, -1, 0, 2, 0}));
   CHECK(d.changed == 3);
@@ -34,12 +34,12 @@ TEST_CASE("what changed, by how much, and where zeros came and went") {
   CHECK(static_cast<double>(d.squares) == 14);
   CHECK(static_cast<double>(d.original) == 30);
   CHECK(*d.relative_norm() == doctest::Approx(std::sqrt(14.0 / 30)));
-  // Nothing of nothing is nothing; something of nothing has no ratio.
+  // Two zero tensors differ by 0; a change of a zero tensor has no relative norm.
   CHECK(*difference(Dense::of({2}, {0, 0}), Dense::of({2}, {0, -0.0f})).relative_norm() == 0);
   CHECK(!difference(Dense::of({1}, {0}), Dense::of({1}, {1})).relative_norm());
 }
 
-TEST_CASE("-0.0 is 0, NaN is NaN, and what is not finite is counted and left out of sums") {
+TEST_CASE("difference: -0.0 equals 0, NaN equals NaN, and non-finite values are left out of sums") {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = HUGE_VALF;
   Difference d =
       difference(Dense::of({4}, {0, nan, inf, 1}), Dense::of({4}, {-0.0f, -nan, inf, 1}));
@@ -52,7 +52,8 @@ TEST_CASE("-0.0 is 0, NaN is NaN, and what is not finite is counted and left out
   CHECK(static_cast<double>(d.squares) == 4);
 }
 
-TEST_CASE("dtypes: integers as numbers, two that have numbers with each other, others by bits") {
+TEST_CASE(
+    "difference compares integers and mixed float dtypes by value, and other dtypes by bits") {
   Difference d = difference(line_of<std::int8_t>(DType::I8, {-3, 0, 5}),
                             line_of<std::int8_t>(DType::I8, {-4, 1, 5}));
   CHECK(d.changed == 2);
@@ -78,7 +79,7 @@ TEST_CASE("dtypes: integers as numbers, two that have numbers with each other, o
   CHECK(*d.relative_norm() == doctest::Approx(2));
 }
 
-TEST_CASE("sums are the same at any thread count, and lists are as their dense forms") {
+TEST_CASE("difference sums are the same at any thread count, and for coo and dense tensors") {
   Dice dice(1);
   const Dense a = normals(dice, {300, 1000}), b = normals(dice, {300, 1000});
   const int threads_before = threads();

@@ -11,7 +11,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("the bytes of a layout are those of its parts, and none where it refuses the tensor") {
+TEST_CASE("layout_bytes matches the packed size of each layout, and is empty where packing fails") {
   Dice dice(1);
   const auto check = [&](const Shape& shape, const char* sparsifier, DType dtype) {
     CAPTURE(to_string(shape));
@@ -86,8 +86,7 @@ TEST_CASE("the bytes of a layout are those of its parts, and none where it refus
   CHECK(!layout_bytes({4, positions}, {})[6]);
 }
 
-TEST_CASE(
-    "layouts come in the order of reports, and are named with the numbers they are sized by") {
+TEST_CASE("sized_as names the layouts in report order, with the parameters they are sized by") {
   std::string all;
   for (const auto& layout : registry().layouts()) all += sized_as(layout) + ", ";
   CHECK(all.starts_with("dense, masked, bitmask, csr, csc, coo, ell, bcsr 4x4, nm, nmg, nmgv, "));

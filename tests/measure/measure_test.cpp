@@ -10,7 +10,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("sums of F64 beyond double have the ratio that they have") {
+TEST_CASE("energy of an F64 tensor is correct although its sums overflow double") {
   Dense x = Dense::zeros(DType::F64, {70, 1000});  // more than one piece
   const auto v = x.values.mutate<double>();
   std::ranges::fill(v, 1.7e308);
@@ -25,7 +25,7 @@ TEST_CASE("sums of F64 beyond double have the ratio that they have") {
   CHECK(energy(magnitudes(x, Mask::none(x.extents))) == 0);
 }
 
-TEST_CASE("-0.0 has no value, in every dtype that has one") {
+TEST_CASE("value_mask treats -0.0 as zero in F32 and BF16, but not the same bits in I16") {
   const Dense f32 = Dense::of({2, 3}, {0, -0.0f, 1, -1, std::nanf(""), 1e-45f});
   const Mask values = value_mask(f32);
   CHECK(values.count() == 4);
@@ -40,7 +40,7 @@ TEST_CASE("-0.0 has no value, in every dtype that has one") {
   CHECK(value_mask(i16).count() == 1);
 }
 
-TEST_CASE("a sum of what files say stays at the most") {
+TEST_CASE("add_to saturates at the largest index") {
   Index n = Index{1} << 61;
   for (int i = 0; i < 9; ++i) add_to(n, Index{1} << 61);
   CHECK(n == std::numeric_limits<Index>::max());

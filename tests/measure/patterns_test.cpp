@@ -23,7 +23,7 @@ std::string found(const Dense& x) { return strictest(held_patterns(x)); }
 
 }  // namespace
 
-TEST_CASE("the patterns that something else pruned to are found, the strictest of them named") {
+TEST_CASE("the strictest n:m or n:m:g pattern of a pruned tensor is found") {
   Dice dice(1);
   CHECK(found(pruned(dice, {64, 120}, "nm:n=2,m=4")) == "2:4");
   CHECK(found(pruned(dice, {64, 120}, "nm:n=1,m=4")) == "1:4");
@@ -35,7 +35,7 @@ TEST_CASE("the patterns that something else pruned to are found, the strictest o
   CHECK(found(pruned(dice, {640, 1200}, "nmg:n=2,m=4,g=1")) == "2:4:1");
 }
 
-TEST_CASE("what one pattern implies is in the whole list") {
+TEST_CASE("held_patterns also lists the patterns that a stricter pattern implies") {
   Dice dice(2);
   std::string all;
   for (const Pattern& p : held_patterns(pruned(dice, {64, 120}, "nm:n=1,m=4")))
@@ -43,7 +43,7 @@ TEST_CASE("what one pattern implies is in the whole list") {
   CHECK(all == "1:2 1:4 2:4 2:8 4:8 ");
 }
 
-TEST_CASE("dense, all-zero, narrow and low-rank tensors have no pattern") {
+TEST_CASE("dense, all-zero, empty, narrow and one-dimensional tensors have no pattern") {
   Dice dice(3);
   CHECK(found(pruned(dice, {64, 120}, "keep-all")) == "");
   CHECK(found(Dense::zeros(DType::F32, {64, 120})) == "");
@@ -53,7 +53,7 @@ TEST_CASE("dense, all-zero, narrow and low-rank tensors have no pattern") {
   CHECK(found(Dense::of({4}, {1, 0, 1, 0})) == "");
 }
 
-TEST_CASE("a breach names the first block and counts them") {
+TEST_CASE("breach names the first block that violates a pattern and counts all such blocks") {
   Dense x = Dense::of({2, 8}, {1, 1, 0, 0, 0, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0});
   CHECK(breach(x, Spec::parse("nm:n=2,m=4")) ==
         "1 of 4 blocks break nm:n=2,m=4, first row 1, columns 0 to 3: 3 nonzeros");
@@ -64,7 +64,7 @@ TEST_CASE("a breach names the first block and counts them") {
   CHECK(!breach(Dense::of({2, 2}, {1, 0, 0, 1}), Spec::parse("nmg:n=1,m=2,g=1")));
 }
 
-TEST_CASE("a list of positions has the patterns, breaches and bytes that its bits have") {
+TEST_CASE("positions as a list and as a bit mask have the same patterns, breaches and bytes") {
   Dice dice(5);
   for (const char* sparsifier :
        {"nm:n=2,m=4", "nm:n=1,m=10,axis=0", "nmg:n=1,m=8,g=4", "nmg:n=2,m=4,g=1,axis=1",
@@ -97,7 +97,7 @@ TEST_CASE("a list of positions has the patterns, breaches and bytes that its bit
     }
 }
 
-TEST_CASE("a tensor without elements breaks nothing, whatever its extents") {
+TEST_CASE("an empty tensor has no pattern and violates none, even with huge extents") {
   constexpr Index many = Index{1} << 40;
   for (const Shape& shape : {Shape{many, 0}, Shape{0, many}}) {
     const Positions none = Positions::of(Mask::none(shape));
@@ -109,7 +109,7 @@ TEST_CASE("a tensor without elements breaks nothing, whatever its extents") {
   }
 }
 
-TEST_CASE("-0.0 is a zero to patterns and breaches") {
+TEST_CASE("patterns and breaches treat -0.0 as zero") {
   const Dense x = Dense::of({2, 8}, {1, -0.0f, 2, -0.0f, -0.0f, 3, -0.0f, 4,  //
                                      5, 6, -0.0f, -0.0f, 7, -0.0f, -0.0f, 8});
   CHECK(found(x) == "2:4");

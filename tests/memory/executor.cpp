@@ -43,7 +43,7 @@ void each_bert(const std::function<void(Executor&, const NamedValues<Tensor>&)>&
 
 }  // namespace
 
-TEST_CASE("the tenth run of a BERT allocates nothing, whatever the layout of its weights") {
+TEST_CASE("the tenth run of a BERT with dense, csr or n:m:g weights allocates nothing") {
   const Threads one(1);
   each_bert([](Executor& run, const NamedValues<Tensor>& inputs) {
     for (int i = 1; i < 10; ++i) run.run(inputs);
@@ -55,7 +55,7 @@ TEST_CASE("the tenth run of a BERT allocates nothing, whatever the layout of its
 
 // A thread allocates its scratch at its first segment. The machine decides when this happens, but
 // each of a dozen scratch buffers is allocated once.
-TEST_CASE("on two threads runs of a BERT allocate no more than a thread's own memory") {
+TEST_CASE("on two threads, most repeated runs of a BERT allocate nothing") {
   const Threads two(2);
   each_bert([](Executor& run, const NamedValues<Tensor>& inputs) {
     for (int i = 1; i < 10; ++i) run.run(inputs);
@@ -69,7 +69,7 @@ TEST_CASE("on two threads runs of a BERT allocate no more than a thread's own me
   });
 }
 
-TEST_CASE("outputs that a caller keeps are not written over") {
+TEST_CASE("later runs do not overwrite outputs that the caller holds") {
   const Graph g({{"x"}, {{"w", {8, 8}, Spec("ones")}}, {{"y", "linear", {"x", "w"}}}, {"y"}});
   Executor run(g, initial_weights(g, 1));
   const auto ones = [](float by) {
@@ -86,7 +86,7 @@ TEST_CASE("outputs that a caller keeps are not written over") {
   CHECK(values.values.as<float>()[0] == 24);
 }
 
-TEST_CASE("a lookup widens the rows of a bfloat16 table, not the table") {
+TEST_CASE("embedding widens only the selected rows of a bfloat16 table") {
   const Graph g({{"ids"},
                  {{"table", {8192, 64}, Spec("uniform").set("bound", "1")}},
                  {{"y", "embedding", {"table", "ids"}}},

@@ -24,7 +24,7 @@ extern "C" int mallopt(int parameter, int value) {
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("models and gradients leave the host's malloc alone, until it asks for another") {
+TEST_CASE("models and gradients do not call mallopt, but enlarge_memory_pool does") {
   Dice dice(1);
   const Tensor x = normals(dice, {8, 16}), w = normals(dice, {4, 16});
   const Graph g({{"x"}, {{"w", {4, 16}}}, {{"y", "linear", {"x", "w"}}}, {"y"}});

@@ -10,8 +10,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE(
-    "steps on a sparse weight make nothing dense: they allocate its state, and then nothing") {
+TEST_CASE("optimizer steps on sparse weights allocate sparse state once and nothing dense") {
   const Threads one(1);
   Dice dice(1);
   const Shape shape{512, 1024};
@@ -37,7 +36,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("the mask of a weight is applied in the update's pass, without a masked gradient") {
+TEST_CASE("an SGD step on a masked weight allocates no masked gradient") {
   const Threads one(1);
   Dice dice(2);
   const Shape shape{512, 1024};

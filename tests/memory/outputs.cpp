@@ -11,7 +11,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Below the size of blocks that are kept for the next tensor, which the counter does not see.
+// Smaller than the blocks that the memory pool reuses, which the counter does not see.
 constexpr Index rows = 960, cols = 1024, inner = 64;
 constexpr std::int64_t dense_bytes = rows * cols * 4;
 // The kept values, several times during packing, and tiles of the output.
@@ -38,7 +38,7 @@ std::int64_t steady_bytes_of(F&& f) {
 
 }  // namespace
 
-TEST_CASE("a streaming sparsifier in an output's format leaves nothing dense to be made") {
+TEST_CASE("operators with a streaming sparsifier as output format allocate no dense output") {
   const Threads one(1);
   Dice dice(1);
   const Tensor x = normals(dice, {rows, inner}), big = normals(dice, {rows, cols}),
@@ -46,7 +46,7 @@ TEST_CASE("a streaming sparsifier in an output's format leaves nothing dense to 
   const Spec spec = Spec::parse("nmg:n=1,m=4,g=4");
   const Tensor sparse = registry().prune(dense.to_dense(), spec, spec),
                left = registry().prune(x.to_dense(), spec, spec);
-  // The same with dense outputs is seen by the counter.
+  // The counter sees dense outputs.
   CHECK(steady_bytes_of([&] { linear(x, dense); }) >= dense_bytes);
   for (const OutFormat& format : {rare("csr"), rare("csc"), rare("coo"), rare("bitmask"),
                                   rare_after("csr"), rare_after("bitmask")}) {
@@ -61,7 +61,7 @@ TEST_CASE("a streaming sparsifier in an output's format leaves nothing dense to 
   }
 }
 
-TEST_CASE("neither pass of a two-pass format makes anything dense") {
+TEST_CASE("neither pass of an output format with two sparsifiers allocates a dense tensor") {
   const Threads one(1);
   Dice dice(4);
   constexpr Index n = 4096;
@@ -95,10 +95,10 @@ TEST_CASE("neither pass of a two-pass format makes anything dense") {
   CHECK(steady_bytes_of([&] { sparsify(masked, magnitude, Spec("masked")); }) >= dense_bytes_here);
 }
 
-TEST_CASE("a streaming sparsifier in a gradient's format leaves nothing dense to be made") {
+TEST_CASE("a gradient format with a streaming sparsifier allocates no dense gradient") {
   const Threads one(1);
   Dice dice(2);
-  // dw is [rows, cols], and so is dx of the second.
+  // dw of the first call and dx of the second are [rows, cols].
   const Tensor x = normals(dice, {inner, cols}), w = normals(dice, {rows, cols}),
                dy = normals(dice, {inner, rows});
   const Tensor v = normals(dice, {inner, cols}), dv = normals(dice, {rows, inner});
@@ -119,7 +119,7 @@ TEST_CASE("a streaming sparsifier in a gradient's format leaves nothing dense to
   CHECK(before < most);
 }
 
-TEST_CASE("gradients of native sparse weights are computed without a dense one") {
+TEST_CASE("gradients of csr and n:m:g weights are computed without a dense gradient") {
   const Threads one(1);
   Dice dice(3);
   const Tensor x = normals(dice, {8, cols}), dy = normals(dice, {8, rows});
@@ -139,7 +139,7 @@ TEST_CASE("gradients of native sparse weights are computed without a dense one")
   }
 }
 
-TEST_CASE("a call through the dispatcher allocates its outputs and nothing else") {
+TEST_CASE("a dispatched call allocates only its list of outputs") {
   static const Name op("test.nothing");
   operators().add({op, {"dense"}, {{}}}, [](const Call& c) -> Outputs { return {c.in[0]}; });
   const Tensor x = Dense::of({1}, {1});
@@ -153,8 +153,7 @@ TEST_CASE("a call through the dispatcher allocates its outputs and nothing else"
   CHECK(calls - before == 1);
 }
 
-TEST_CASE(
-    "a step with sparse activations makes nothing dense of their size, forwards or backwards") {
+TEST_CASE("forward and backward with sparse activations allocate no dense activation") {
   const Threads one(1);
   Dice dice(4);
   const Tensor x = normals(dice, {rows, inner}), w = normals(dice, {cols, inner}),
@@ -175,7 +174,7 @@ TEST_CASE(
                      sparse = steady_bytes_of([&] { step(true); });
   CHECK(kept > rows * cols / 12);
   CHECK(kept < rows * cols / 8);
-  // Everything that a step holds at once, weights and their gradients too.
+  // The peak of a step includes weights and their gradients.
   CHECK(dense > 2 * dense_bytes);
   CHECK(sparse < dense_bytes);
 }

@@ -9,7 +9,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("the second product of bfloat16 with a weight allocates nothing") {
+TEST_CASE("a repeated bfloat16 product with the same weight allocates nothing") {
   const Threads one(1);
   const Index rows = 200, cols = 300, tokens = 150;
   const Bf16Factor weight(Dense::zeros(DType::BF16, {rows, cols}));

@@ -40,7 +40,7 @@ std::int64_t scratch(const Spec& spec, DType dtype, Index elements) {
 
 }  // namespace
 
-TEST_CASE("the counter sees what an array and a vector take") {
+TEST_CASE("the allocation counter counts the bytes of an array and a vector") {
   const std::int64_t before = in_use;
   const Array<std::uint8_t> a(100000);
   const std::vector<double> v(1000);
@@ -48,7 +48,7 @@ TEST_CASE("the counter sees what an array and a vector take") {
   CHECK(in_use - before < 108200);
 }
 
-TEST_CASE("a streaming sparsifier needs the same few bytes for any tensor") {
+TEST_CASE("a streaming sparsifier needs at most 1 KiB of scratch, independent of the tensor size") {
   for (const auto& entry : registry().sparsifiers()) {
     if (registry().sparsifier(entry.spec).kind() != Kind::streaming) continue;
     CAPTURE(entry.name);
@@ -59,7 +59,7 @@ TEST_CASE("a streaming sparsifier needs the same few bytes for any tensor") {
   }
 }
 
-TEST_CASE("a blocking sparsifier needs memory in proportion to its block, for any tensor") {
+TEST_CASE("a blocking sparsifier needs scratch in proportion to its block, not to the tensor") {
   // A value, its mask bit, and its index in an order.
   constexpr std::int64_t most = 8 + 1 + 8;
   for (const auto& entry : registry().sparsifiers()) {
@@ -75,7 +75,7 @@ TEST_CASE("a blocking sparsifier needs memory in proportion to its block, for an
           Spec spec = entry.spec;
           spec.set("m", block).set("n", block / 2).set("axis", axis);
           CAPTURE(spec.str());
-          // A block ends with its line, and lines are longer in the larger tensor on axis 0.
+          // A block ends at the end of its row or column, and the larger tensor has longer columns.
           const Index line = axis ? 256 : large / 256;
           CHECK(scratch(spec, dtype, small) <= most * block + 1024);
           CHECK(scratch(spec, dtype, large) <= most * std::min(block, line) + 1024);
@@ -84,7 +84,7 @@ TEST_CASE("a blocking sparsifier needs memory in proportion to its block, for an
   }
 }
 
-TEST_CASE("a materializing sparsifier needs no more than a few copies of the tensor") {
+TEST_CASE("a materializing sparsifier needs at most 16 bytes per element plus 4 MiB of scratch") {
   // Histograms of 16 bits, a bracket of the boundary, and ranks of 8 bytes.
   constexpr std::int64_t fixed = std::int64_t{4} << 20;
   for (const auto& entry : registry().sparsifiers()) {

@@ -71,7 +71,7 @@ Tensor labelled(const Tensor& labels) {
 
 }  // namespace
 
-TEST_CASE("the shipped model has the logits and the loss that it has in transformers") {
+TEST_CASE("the shipped BERT matches the logits and the loss of transformers") {
   const Reference reference;
   const Graph g = bert(config(), {.mask = true, .loss = true});
   NamedValues<Tensor> in = reference.inputs();
@@ -83,7 +83,7 @@ TEST_CASE("the shipped model has the logits and the loss that it has in transfor
   CHECK(number(y.at("loss").to_dense(), 0) < std::log(70.0) / 3);
 }
 
-TEST_CASE("on a tape its gradients are those of transformers, and shared weights have the sum") {
+TEST_CASE("BERT gradients match those of transformers, summed for shared weights") {
   const Reference reference;
   const Graph g = bert(config(), {.mask = true, .loss = true});
   Tape tape;
@@ -103,7 +103,7 @@ TEST_CASE("on a tape its gradients are those of transformers, and shared weights
   CHECK(count == 5);
 }
 
-TEST_CASE("logits at selected places alone are those of all places there, and so is the loss") {
+TEST_CASE("logits and loss at selected positions match those of the full sequence") {
   const Reference reference;
   const Graph all = bert(config(), {.mask = true, .loss = true});
   const Graph some = bert(config(), {.mask = true, .selected = true, .loss = true});
@@ -128,7 +128,7 @@ TEST_CASE("logits at selected places alone are those of all places there, and so
   }
 }
 
-TEST_CASE("a head that does not share the word embeddings has a weight of its own") {
+TEST_CASE("an untied BERT head has a separate weight") {
   BertConfig c = config();
   c.ties_embeddings = false;
   const Graph tied = bert(config()), g = bert(c);
@@ -147,7 +147,7 @@ TEST_CASE("a head that does not share the word embeddings has a weight of its ow
   CHECK(c.parameters() == config().parameters() + static_cast<double>(size_of(words.shape())));
 }
 
-TEST_CASE("its nodes have the names of the modules, and the graph survives its text") {
+TEST_CASE("BERT nodes have module names, and the graph round trips through JSON") {
   const Graph g = bert(config());
   for (const char* name :
        {"bert.embeddings.LayerNorm", "bert.encoder.layer.3.attention.self.query",
@@ -161,7 +161,7 @@ TEST_CASE("its nodes have the names of the modules, and the graph survives its t
   CHECK(to_json(parse_graph(to_json(g))) == to_json(g));
 }
 
-TEST_CASE("without training, a BERT of a config knows nothing") {
+TEST_CASE("an untrained BERT has about the loss of uniform predictions") {
   BertConfig c = config();
   c.num_hidden_layers = 1;
   c.activation = "relu";
@@ -174,7 +174,7 @@ TEST_CASE("without training, a BERT of a config knows nothing") {
   CHECK(std::abs(loss - std::log(70.0)) < 1);
 }
 
-TEST_CASE("a config says what the logits are of, and what classes are called") {
+TEST_CASE("a BERT config determines the head and the class names") {
   std::ifstream in(model + "/config.json");
   const std::string text{std::istreambuf_iterator<char>(in), {}};
   CHECK(config().head == BertHead::words);
@@ -209,7 +209,7 @@ TEST_CASE("a config says what the logits are of, and what classes are called") {
   }
 }
 
-TEST_CASE("without a head, a BERT has the hidden states that the heads use") {
+TEST_CASE("a BERT without a head outputs the hidden states that heads use") {
   Dense ids = Dense::zeros(DType::I64, {2, 3});
   for (Index i = 0; i < 6; ++i) ids.values.mutate<std::int64_t>()[i] = 10 * i;
   const NamedValues<Tensor> in = bert_inputs(ids);
@@ -229,7 +229,7 @@ TEST_CASE("without a head, a BERT has the hidden states that the heads use") {
   }
 }
 
-TEST_CASE("names in files of a BERT without a head lack their first part") {
+TEST_CASE("a BERT without a head loads weights whose names lack the bert. prefix") {
   const TempDir dir;
   for (const bool has_pooler : {false, true}) {
     const Graph g = bert(config(), {.head = BertHead::none, .pooler = has_pooler});
@@ -244,7 +244,7 @@ TEST_CASE("names in files of a BERT without a head lack their first part") {
   }
 }
 
-TEST_CASE("a config that says too little, or another model, is refused by the key") {
+TEST_CASE("an incomplete or unsupported BERT config is rejected with its key") {
   CHECK(config().num_attention_heads == 5);
   CHECK(config().initializer_range == 0.07);
   CHECK(error_with("hidden_dropout_prob", 0.1) == "");

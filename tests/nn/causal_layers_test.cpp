@@ -41,7 +41,7 @@ ConfigJson reduced(const std::string& config, const std::vector<Index>& kept) {
 
 }  // namespace
 
-TEST_CASE("the layers of a model have the names of its weights") {
+TEST_CASE("causal_layers finds the weight names of layers, routers and experts") {
   const CausalLayers llama = causal_layers(changed("llama", {}), "config");
   CHECK(llama.name == "model.layers");
   CHECK(llama.count == 2);
@@ -55,7 +55,7 @@ TEST_CASE("the layers of a model have the names of its weights") {
   CHECK(mixtral.mixture->top_k == 2);
 }
 
-TEST_CASE("a config of fewer layers keeps their windows") {
+TEST_CASE("a config reduced to fewer layers keeps their sliding windows") {
   CHECK(reduced(changed("llama", {}), {1})["num_hidden_layers"] == 1);
   CHECK(reduced(changed("gemma2", {}), {1})["layer_types"] == ConfigJson{"full_attention"});
   const std::string qwen = changed(
@@ -65,7 +65,7 @@ TEST_CASE("a config of fewer layers keeps their windows") {
   CHECK(reduced(changed("qwen2", {{"max_window_layers", 28}}), {1})["max_window_layers"] == 28);
 }
 
-TEST_CASE("layers that no longer have a period of windows are listed") {
+TEST_CASE("layer_types is written if the windows of the kept layers are not periodic") {
   const std::string gemma2 =
       changed("gemma2", {{"layer_types", nullptr}, {"num_hidden_layers", 4}});
   CHECK_FALSE(reduced(gemma2, {0, 1}).contains("layer_types"));
@@ -80,7 +80,7 @@ TEST_CASE("layers that no longer have a period of windows are listed") {
   CHECK_FALSE(listed.contains("sliding_window_pattern"));
 }
 
-TEST_CASE("a config of fewer layers says which of them have experts") {
+TEST_CASE("a config reduced to fewer layers keeps which of them have experts") {
   const ConfigJson listed = reduced(changed("qwen2_moe", {}), {1, 2});
   CHECK(listed["mlp_only_layers"] == ConfigJson::array({0}));
   // Layers 1 and 3 have experts.
@@ -91,7 +91,7 @@ TEST_CASE("a config of fewer layers says which of them have experts") {
   CHECK(after["mlp_only_layers"] == ConfigJson::array({1}));
 }
 
-TEST_CASE("a config of fewer experts has the key of the file, else that of transformers") {
+TEST_CASE("a reduced expert count uses the config's key, or the default of transformers") {
   const std::vector<Index> all{0, 1};
   const auto experts = [&](const std::string& config, const char* key) {
     const ConfigJson after = ConfigJson::parse(reduced_config(config, "config", all, 3));
@@ -104,7 +104,7 @@ TEST_CASE("a config of fewer experts has the key of the file, else that of trans
   CHECK(experts(changed("qwen3_moe", {{"num_local_experts", nullptr}}), "num_experts"));
 }
 
-TEST_CASE("a GPT-2 has its layers under other names") {
+TEST_CASE("GPT-2 layers are found as transformer.h and reduced by n_layer") {
   const std::string config =
       R"({"model_type": "gpt2", "vocab_size": 9, "n_positions": 8, "n_embd": 4, "n_layer": 3,
           "n_head": 2})";

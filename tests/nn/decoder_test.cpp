@@ -86,7 +86,7 @@ std::string refusal(const std::string& json) {
 
 }  // namespace
 
-TEST_CASE("every decoder has the logits of transformers") {
+TEST_CASE("every decoder's logits match those of transformers") {
   for (const std::string& name : decoder_names()) {
     CAPTURE(name);
     const StoredDecoder m(name, {}), masked(name, {.mask = true});
@@ -103,7 +103,7 @@ TEST_CASE("every decoder has the logits of transformers") {
   }
 }
 
-TEST_CASE("the executor, which fuses a decoder's operators, gives the logits of transformers") {
+TEST_CASE("every decoder's logits match those of transformers when fused by the executor") {
   for (const std::string& name : decoder_names()) {
     CAPTURE(name);
     const StoredDecoder m(name, {.mask = true});
@@ -121,7 +121,7 @@ TEST_CASE("the executor, which fuses a decoder's operators, gives the logits of 
   }
 }
 
-TEST_CASE("experts in sparse layouts and in bfloat16 run fused, close to the operator") {
+TEST_CASE("n:m experts in float32 and bfloat16 run fused, close to the unfused graph") {
   const StoredDecoder m("mixtral", {});
   NamedValues<Tensor> weights = m.weights;
   const NmMagnitude two_of_four{2, 4, 1, {}};
@@ -140,7 +140,7 @@ TEST_CASE("experts in sparse layouts and in bfloat16 run fused, close to the ope
   CHECK(step->why == "the tokens of each expert are gathered, 2 of 4 experts per token");
 }
 
-TEST_CASE("every decoder generates with the logits that it has for the whole text") {
+TEST_CASE("every decoder's logits in text generation match those of the whole text") {
   for (const std::string& name : decoder_names()) {
     CAPTURE(name);
     const StoredDecoder m(name, {.last = true});
@@ -160,7 +160,7 @@ TEST_CASE("every decoder generates with the logits that it has for the whole tex
   }
 }
 
-TEST_CASE("every decoder's parameters are those of its file") {
+TEST_CASE("every decoder has as many parameters as its checkpoint") {
   for (const std::string& name : decoder_names()) {
     CAPTURE(name);
     const StoredDecoder m(name, {});
@@ -173,7 +173,7 @@ TEST_CASE("every decoder's parameters are those of its file") {
   }
 }
 
-TEST_CASE("configurations of transformers 4 mean those of transformers 5") {
+TEST_CASE("RoPE settings of transformers 4 and 5 configs give the same frequencies") {
   auto json = nlohmann::ordered_json::parse(config_of("llama"));
   const auto rope = json["rope_parameters"];
   json.erase("rope_parameters");
@@ -191,7 +191,7 @@ TEST_CASE("configurations of transformers 4 mean those of transformers 5") {
   CHECK(frequencies(json.dump()) != frequencies(config_of("llama")));
 }
 
-TEST_CASE("the original length of LongRoPE can lie outside of its object") {
+TEST_CASE("the original length of LongRoPE can be given outside rope_scaling") {
   auto json = nlohmann::ordered_json::parse(config_of("phi3"));
   json["rope_scaling"] = json["rope_parameters"];
   json.erase("rope_parameters");
@@ -227,7 +227,7 @@ TEST_CASE("missing keys of a config have the defaults of its model_type") {
   CHECK(DecoderConfig::parse(json.dump()).rotary.at(0).theta == 10000);
 }
 
-TEST_CASE("Qwen 2's mixtures have windows in every other layer below max_window_layers") {
+TEST_CASE("Qwen2-MoE has sliding windows in every other layer below max_window_layers") {
   auto json = nlohmann::ordered_json::parse(config_of("qwen2_moe"));
   json.erase("layer_types");
   json["num_hidden_layers"] = 4;
@@ -242,7 +242,7 @@ TEST_CASE("Qwen 2's mixtures have windows in every other layer below max_window_
   CHECK(DecoderConfig::parse(json.dump()).layers.at(0).window == 0);
 }
 
-TEST_CASE("keys that transformers ignores for a model_type have no effect") {
+TEST_CASE("config keys that transformers ignores for a model_type have no effect") {
   const auto parsed = [](const char* name, const char* key, const nlohmann::ordered_json& value) {
     return DecoderConfig::parse(with(name, key, value));
   };
@@ -264,7 +264,7 @@ TEST_CASE("a multimodal model's text_config describes the language model") {
   CHECK(c.layers.size() == 3);
 }
 
-TEST_CASE("LongRoPE has other frequencies beyond the original length") {
+TEST_CASE("LongRoPE switches frequencies beyond the original length") {
   const DecoderConfig c = DecoderConfig::parse(config_of("phi3"));
   const auto first = [&](Index tokens) {
     return rotary_frequencies(c.rotary.at(0), c.head_width, c.positions, tokens).values.at(0);
@@ -273,7 +273,7 @@ TEST_CASE("LongRoPE has other frequencies beyond the original length") {
   CHECK(first(137) == doctest::Approx(0.5));
 }
 
-TEST_CASE("a decoder's config with a value of another model is refused with its key") {
+TEST_CASE("an incomplete or unsupported decoder config is rejected with its key") {
   REQUIRE(held(158, refusal(with("llama", "model_type", "mamba"))
                         .starts_with("config: /model_type: expected one of bert, gpt2, llama, ")));
   CHECK(refusal(with("llama", "hidden_act", "xielu"))
@@ -307,7 +307,7 @@ TEST_CASE("a decoder's config with a value of another model is refused with its 
         "config: missing 'moe_intermediate_size'");
 }
 
-TEST_CASE("a tensor that stacks experts and has another shape is named once") {
+TEST_CASE("a mismatched tensor of stacked experts is reported once") {
   const Checkpoint file = Checkpoint::open(decoders + "qwen3_moe-stacked/model.safetensors");
   const CausalModel m =
       causal_model(with("qwen3_moe-stacked", "moe_intermediate_size", 12), "config", {});

@@ -93,7 +93,7 @@ const std::string usual = R"({"model_type": "gpt2", "vocab_size": 50, "n_positio
 
 }  // namespace
 
-TEST_CASE("a GPT-2 of transformers has the logits that it has there, under either of its names") {
+TEST_CASE("GPT-2 logits match those of transformers, with or without the name prefix") {
   const Shipped shipped;
   const TempDir dir;
   const Graph g = gpt(shipped.config(), {.mask = true});
@@ -108,7 +108,7 @@ TEST_CASE("a GPT-2 of transformers has the logits that it has there, under eithe
   }
 }
 
-TEST_CASE("weights of a GPT that sten saved are loaded as they were, and say how they lie") {
+TEST_CASE("saved GPT weights round trip in [out, in] and in [in, out] order") {
   const TempDir dir;
   const Graph g = gpt(small_config());
   const NamedValues<Tensor> w = initial_weights(g, 3);
@@ -123,7 +123,7 @@ TEST_CASE("weights of a GPT that sten saved are loaded as they were, and say how
   }
 }
 
-TEST_CASE("sparse matrices of a file that has them [in, out] are turned with their layout") {
+TEST_CASE("sparse [in, out] matrices are transposed with their layout on load") {
   const TempDir dir;
   const Graph g({{}, {{"w", {144, 48}, Spec("zeros"), {}, {}, true}}, {}, {}});
   Dice dice(2);
@@ -146,7 +146,7 @@ TEST_CASE("sparse matrices of a file that has them [in, out] are turned with the
   }
 }
 
-TEST_CASE("fused by an executor, a GPT is within rounding of its operators") {
+TEST_CASE("a GPT fused by the executor matches its unfused operators within rounding") {
   const Graph g = gpt(small_config());
   const NamedValues<Tensor> w = initial_weights(g, 4);
   for (const Index tokens : {5, 64, 150}) {
@@ -157,7 +157,7 @@ TEST_CASE("fused by an executor, a GPT is within rounding of its operators") {
   }
 }
 
-TEST_CASE("a head that does not share the token embeddings has a weight of its own") {
+TEST_CASE("an untied GPT head has a separate weight") {
   const TempDir dir;
   GptConfig c = GptConfig::parse(usual);
   CHECK(c.ties_embeddings);
@@ -178,14 +178,14 @@ TEST_CASE("a head that does not share the token embeddings has a weight of its o
   CHECK(c.parameters() == all);
 }
 
-TEST_CASE("the logits of the last token alone are those among all") {
+TEST_CASE("last-token logits match those of the full sequence") {
   const NamedValues<Tensor> w = initial_weights(gpt(small_config()), 5), in = some_ids(2, 9);
   const Tensor all = gpt(small_config()).run<Tensor>(w, in).at("lm_head");
   const Tensor last = gpt(small_config(), {.last = true}).run<Tensor>(w, in).at("lm_head");
   CHECK(far_from(slice(all, 1, 8, 9), last, 1e-6) == "");
 }
 
-TEST_CASE("without training a GPT knows nothing, and a token's loss does not see what follows") {
+TEST_CASE("an untrained GPT's loss is near uniform, and no gradient reaches later tokens") {
   const Graph g = gpt(small_config(), {.loss = true});
   GptConfig c = small_config();
   c.initializer_range = 0.02;
@@ -212,7 +212,7 @@ TEST_CASE("without training a GPT knows nothing, and a token's loss does not see
   CHECK(std::all_of(dy.begin() + 48, dy.end(), [](float x) { return x == 0; }));
 }
 
-TEST_CASE("a GPT's nodes have the names of the modules, and the graph survives its text") {
+TEST_CASE("GPT nodes have module names, and the graph round trips through JSON") {
   const Graph g = gpt(small_config());
   for (const char* name :
        {"transformer.h.1.attn.c_attn", "transformer.h.0.attn", "transformer.h.1.mlp.act",
@@ -227,7 +227,7 @@ TEST_CASE("a GPT's nodes have the names of the modules, and the graph survives i
   CHECK(small_config().parameters() == all);
 }
 
-TEST_CASE("a GPT's config that says too little, or another model, is refused by the key") {
+TEST_CASE("an invalid or unsupported GPT config is rejected with its key") {
   const auto with = [](const char* key, const Json& value) {
     Json j = Json::parse(usual);
     j[key] = value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Modules of images, and attention.
+// Image modules and attention.
 #include "libsten/model/nn/image_layers.h"
 
 #include <doctest/doctest.h>
@@ -41,8 +41,7 @@ Tensor pictures() {
 
 }  // namespace
 
-TEST_CASE(
-    "a module of images has the weights and buffers of torch.nn, and buffers are not trained") {
+TEST_CASE("image modules have the weights and buffers of torch.nn, and buffers are not trained") {
   ConvNet net;
   std::vector<std::string> names, trained;
   const Graph weights = net.weights_graph();
@@ -60,7 +59,7 @@ TEST_CASE(
   CHECK(net.values().at("norm.running_mean").layout() == "dense");
 }
 
-TEST_CASE("a batch norm follows its batches in training, and uses its buffers in evaluation") {
+TEST_CASE("batch norm updates running statistics in training and uses them in evaluation") {
   ConvNet net;
   net.initialize(1);
   const Tensor x = pictures();
@@ -93,8 +92,7 @@ TEST_CASE("a batch norm follows its batches in training, and uses its buffers in
   CHECK(same_bits(back.forward(x).value().to_dense(), y.to_dense()));
 }
 
-TEST_CASE(
-    "a trace in training has the running statistics, and its inference graph the evaluation") {
+TEST_CASE("a training trace has running statistics, and its inference graph matches evaluation") {
   ConvNet net;
   net.initialize(1);
   const Tensor x = pictures();
@@ -114,7 +112,7 @@ TEST_CASE(
     CHECK(same_bits(graph.run<Tensor>(w, {{"x", x}}).at("out").to_dense(), wanted));
 }
 
-TEST_CASE("attention is that of its projected inputs, and is traced as one node") {
+TEST_CASE("Attention equals the operator on projected inputs and is traced as one node") {
   Reader net;
   net.initialize(2);
   Dice dice(5);

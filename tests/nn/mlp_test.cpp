@@ -8,7 +8,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("a multi-layer perceptron has its activation between its layers") {
+TEST_CASE("an MLP applies its activation between layers but not after the last") {
   const Graph g = mlp({4, 7, 5, 3}, "tanh");
   const NamedValues<Tensor> w = initial_weights(g, 1);
   Dice dice(1);
@@ -25,7 +25,7 @@ TEST_CASE("a multi-layer perceptron has its activation between its layers") {
   CHECK(g.find_node("layers.2.tanh") == nullptr);
 }
 
-TEST_CASE("a perceptron needs the sizes of its input and of its output") {
+TEST_CASE("an MLP rejects missing or zero sizes and unknown activations") {
   CHECK(error_of([] { mlp({4}); }) == "mlp: sizes must be 2 or more integers >= 1, got [4]");
   CHECK(has(error_of([] { mlp({4, 0}); }), "got [4, 0]"));
   CHECK(has(error_of([] { mlp({4, 2, 2}, "gulu"); }), "did you mean 'gelu'"));

@@ -61,7 +61,7 @@ Tensor ids() {
 
 }  // namespace
 
-TEST_CASE("a traced module is its hand-made graph, node by node") {
+TEST_CASE("a traced module has the same graph and outputs as mlp()") {
   Perceptron net;
   Dice dice(1);
   const Tensor x = normals(dice, {5, 8});
@@ -73,7 +73,7 @@ TEST_CASE("a traced module is its hand-made graph, node by node") {
       net.forward(x).value().to_dense()));
 }
 
-TEST_CASE("weights and nodes of modules within modules have their path as names") {
+TEST_CASE("weights and nodes of nested modules are named by their path") {
   Words net;
   CHECK(weights_in(net) == std::vector<std::string>{"scale", "table.weight", "a.norm.weight",
                                                     "a.norm.bias", "a.up.weight", "a.down.weight",
@@ -95,7 +95,7 @@ TEST_CASE("weights and nodes of modules within modules have their path as names"
   CHECK(sb.sparse_graph(g).find_weight("b.up.weight")->format.layout.is("csr"));
 }
 
-TEST_CASE("dropouts drop in training alone, and are in a trace of training alone") {
+TEST_CASE("dropout is active and traced only in training mode") {
   Words net;
   net.initialize(1);
   const Tensor shift = Dense::of({4}, {1, 2, 3, 4});
@@ -114,7 +114,7 @@ TEST_CASE("dropouts drop in training alone, and are in a trace of training alone
   CHECK(error_of([] { Dropout d(1); }) == "dropout: p must be in [0, 1), got 1");
 }
 
-TEST_CASE("a module learns, in place, and its sparse weight stays where it was") {
+TEST_CASE("training a module updates weights in place and keeps a csr weight's pattern") {
   Perceptron net;
   net.initialize(2);
   net.sparsify("layers.0.weight", {chosen_by("magnitude:sparsity=0.5"), Spec("csr")});
@@ -142,12 +142,12 @@ TEST_CASE("a module learns, in place, and its sparse weight stays where it was")
   CHECK(g.find_weight("layers.0.weight")->format.layout.is("csr"));
   CHECK(g.find_weight("layers.1.weight")->format.grad.has_value());
   CHECK(has(error_of([&] { net.sparsify("layer.*", {}); }), "the nearest: 'layers.0.bias'"));
-  // A step that throws leaves no weight on a tape that is gone.
+  // After a step that throws, no weight refers to the destroyed tape.
   CHECK(error_of([&] { gradients(net, [&] { return net.forward(x); }); }) != "");
   CHECK(error_of([&] { net.forward(x); }) == "");
 }
 
-TEST_CASE("a module is saved and loaded with its layouts and formats") {
+TEST_CASE("a module round trips through a file with its layouts and formats") {
   const TempDir dir;
   Perceptron net, other;
   net.initialize(4);

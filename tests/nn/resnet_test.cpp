@@ -31,7 +31,7 @@ NamedValues<Tensor> inputs_of(const Graph& g, const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("weights of ResNets have the names and the shapes of torchvision's") {
+TEST_CASE("ResNet weights have the names and shapes of torchvision") {
   std::ifstream in(STEN_SOURCE_DIR "/tests/nn/torchvision.json");
   const auto all = nlohmann::ordered_json::parse(in);
   for (const Index depth : {18, 50}) {
@@ -49,7 +49,7 @@ TEST_CASE("weights of ResNets have the names and the shapes of torchvision's") {
   }
 }
 
-TEST_CASE("models of images have as many parameters as their authors say") {
+TEST_CASE("ResNets and Wide ResNets have the published number of parameters") {
   CHECK(parameters_of(resnet({.depth = 18})) == 11689512);
   CHECK(parameters_of(resnet({.depth = 34})) == 21797672);
   CHECK(parameters_of(resnet({.depth = 50})) == 25557032);
@@ -59,7 +59,7 @@ TEST_CASE("models of images have as many parameters as their authors say") {
   CHECK(parameters_of(wide_resnet({.depth = 10, .width = 1})) == 77850);
 }
 
-TEST_CASE("models of images begin as PyTorch's") {
+TEST_CASE("ResNets are initialized as in PyTorch, and a Wide ResNet's fc.bias with zeros") {
   const Graph g = resnet({.depth = 18, .width = 8});
   CHECK(g.find_weight("layer2.0.conv1.weight")->init.number("std") ==
         doctest::Approx(std::sqrt(2.0 / (16 * 9))));
@@ -70,7 +70,7 @@ TEST_CASE("models of images begin as PyTorch's") {
   CHECK(wide_resnet({.depth = 10}).find_weight("fc.bias")->init.is("zeros"));
 }
 
-TEST_CASE("models of images take any that are large enough, in training and in inference") {
+TEST_CASE("ResNets and Wide ResNets run on non-square images in training and inference") {
   Dice dice(1);
   const Tensor x = normals(dice, {2, 17, 20, 1});
   const Graph all[] = {
@@ -93,7 +93,7 @@ TEST_CASE("models of images take any that are large enough, in training and in i
   }
 }
 
-TEST_CASE("models of images that there are not are refused") {
+TEST_CASE("unsupported ResNet depths and zero classes are rejected") {
   CHECK(error_of([] { resnet({.depth = 20}); }) ==
         "resnet: unknown depth 20 (expected 18, 34, 50, 101 or 152)");
   CHECK(error_of([] { wide_resnet({.depth = 18}); }) ==

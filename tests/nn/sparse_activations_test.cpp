@@ -64,8 +64,8 @@ const OutFormat& csr(Sparsifier by) {
   return all.try_emplace(name, OutFormat::fused(std::move(by), Spec("csr"))).first->second;
 }
 
-// g in which `linear` writes the values that `relu` keeps as csr, relu passes them on, and both
-// gradients are csr; or only relu, from dense.
+// g with csr outputs of `relu` and csr gradients of `relu` and `linear`. If is_fused, `linear`
+// applies the relu itself and writes csr; otherwise `relu` reads dense values.
 Graph with_csr(const Graph& g, const std::string& linear, const std::string& relu, bool is_fused) {
   SparsityBuilder sb;
   sb.set_interm(relu, csr(KeepAll{})).set_interm_grad(relu, csr(SamePattern{}));
@@ -76,7 +76,7 @@ Graph with_csr(const Graph& g, const std::string& linear, const std::string& rel
 
 }  // namespace
 
-TEST_CASE("a perceptron whose relus write csr learns what the dense one does, without a fallback") {
+TEST_CASE("an MLP with csr ReLU outputs has the dense gradients, without a fallback") {
   const StrictMode strict;
   Dice dice(1);
   GraphParts parts = mlp({12, 40, 30, 6}).parts();
@@ -93,7 +93,7 @@ TEST_CASE("a perceptron whose relus write csr learns what the dense one does, wi
   }
 }
 
-TEST_CASE("so does a BERT whose feed-forward layers have a relu") {
+TEST_CASE("a BERT with csr ReLU outputs has the dense gradients, without a fallback") {
   const StrictMode strict;
   Dice dice(2);
   BertConfig config = small_bert();

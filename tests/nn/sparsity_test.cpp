@@ -54,7 +54,7 @@ void check_round_trip(const Graph& dense, const SparsityBuilder& sb,
 
 }  // namespace
 
-TEST_CASE("a sparse perceptron that was saved and loaded computes the same in the same way") {
+TEST_CASE("a saved and loaded sparse MLP has bit-identical outputs and the same plans") {
   SparsityBuilder sb;
   sb.set_weight("layers.0.weight", by("magnitude:sparsity=0.75"), Spec("csr"))
       .set_weight("layers.1.weight", by("nmg:n=1,m=4,g=2"), Spec::parse("nmg:n=1,m=4,g=2"))
@@ -65,7 +65,7 @@ TEST_CASE("a sparse perceptron that was saved and loaded computes the same in th
   check_round_trip(mlp({12, 8, 4}), sb, {{"x", normals(dice, {5, 12})}});
 }
 
-TEST_CASE("so does one whose activations are sparse") {
+TEST_CASE("a saved and loaded graph with csr activations has bit-identical outputs") {
   const Graph g(
       {{"x"},
        {{"w", {8, 12}, Spec::parse("normal:std=1")}, {"v", {8, 4}, Spec::parse("normal:std=1")}},
@@ -78,7 +78,7 @@ TEST_CASE("so does one whose activations are sparse") {
   check_round_trip(g, sb, {{"x", normals(dice, {5, 12})}});
 }
 
-TEST_CASE("a sparse BERT that was saved and loaded computes the same in the same way") {
+TEST_CASE("a saved and loaded sparse BERT has bit-identical outputs and the same plans") {
   BertConfig c;
   c.vocab_size = 11, c.hidden_size = 8, c.num_hidden_layers = 2, c.num_attention_heads = 2;
   c.intermediate_size = 16, c.max_position_embeddings = 6;
@@ -93,7 +93,7 @@ TEST_CASE("a sparse BERT that was saved and loaded computes the same in the same
   check_round_trip(bert(c), sb, bert_inputs(ids));
 }
 
-TEST_CASE("a file without formats leaves the graph as it is, and a dense graph writes none") {
+TEST_CASE("a dense graph saves no formats, and a file without formats loads it unchanged") {
   const TempDir dir;
   const Graph g = mlp({4, 2});
   save_weights(g, initial_weights(g, 1), dir / "m");
@@ -102,7 +102,7 @@ TEST_CASE("a file without formats leaves the graph as it is, and a dense graph w
   CHECK(to_json(load_sparsity(g, file)) == to_json(g));
 }
 
-TEST_CASE("formats that do not fit the graph are an error of the file") {
+TEST_CASE("formats that do not fit the graph are rejected as an error of the file") {
   const TempDir dir;
   const Graph g = mlp({4, 2});
   const auto load = [&](const std::string& formats) {

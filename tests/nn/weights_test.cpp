@@ -22,7 +22,7 @@ Graph tied() {
 
 }  // namespace
 
-TEST_CASE("weights that were saved are loaded as they were, sparse ones in their layout") {
+TEST_CASE("saved weights round trip, sparse weights in their layout") {
   const TempDir dir;
   const Graph g = mlp({8, 12, 4});
   NamedValues<Tensor> w = initial_weights(g, 4);
@@ -41,7 +41,7 @@ TEST_CASE("weights that were saved are loaded as they were, sparse ones in their
   save_weights(g, w, dir / "model.safetensors", true);
 }
 
-TEST_CASE("where a model only runs, weights of F16 become F32 in their layout, and BF16 stays") {
+TEST_CASE("LowWeights loads F16 as F32 in its layout, and BF16 unchanged or widened") {
   const TempDir dir;
   const auto of = [](DType dtype, std::vector<std::uint16_t> bits) {
     Dense x{{2, 2}, Values::uninitialized(dtype, 4)};
@@ -69,7 +69,7 @@ TEST_CASE("where a model only runs, weights of F16 become F32 in their layout, a
   CHECK(wide.at("sparse").layout() == "csr");
 }
 
-TEST_CASE("a line counts what in a checkpoint does not fit the model, and names the first of it") {
+TEST_CASE("a one-line error counts the tensors that do not fit the model and names the first") {
   const TempDir dir;
   const std::string path = dir / "model.safetensors";
   const Tensor f64 = Dense::zeros(DType::F64, {4});
@@ -99,7 +99,7 @@ TEST_CASE("a line counts what in a checkpoint does not fit the model, and names 
   CHECK(!has(unlisted, "\n"));
 }
 
-TEST_CASE("what is to be saved has to fit the model, too") {
+TEST_CASE("saving rejects weights that do not fit the model") {
   const TempDir dir;
   CHECK(error_of([&] {
           save_weights(tied(), {{"table", Dense::zeros(DType::F32, {2, 3})}}, dir / "x");
@@ -108,7 +108,7 @@ TEST_CASE("what is to be saved has to fit the model, too") {
                   "[2, 3], expected [3, 2]; bias is missing");
 }
 
-TEST_CASE("a shared weight may have another name, and where it has several, one value") {
+TEST_CASE("a shared weight loads under any of its names, and its copies must be equal") {
   const TempDir dir;
   const Tensor bias = f32({3}, {1, 2, 3}), table = f32({3, 2}, {1, 2, 3, 4, 5, 6});
   const auto load = [&](NamedValues<Tensor> saved) {

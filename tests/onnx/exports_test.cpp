@@ -84,7 +84,7 @@ std::vector<double> norm_and_product(const Tensor& gradient) {
 
 }  // namespace
 
-TEST_CASE("exports: the outputs are those of ONNX Runtime") {
+TEST_CASE("exports: outputs match ONNX Runtime before and after fusion") {
   const int models = for_each_export([](const Export& e) {
     const Graph fused = fused_graph(e.import.graph, e.import.inputs);
     for (const std::string size : {"b2s7", "b3s12"}) {
@@ -98,14 +98,14 @@ TEST_CASE("exports: the outputs are those of ONNX Runtime") {
   CHECK(models == 55);
 }
 
-TEST_CASE("exports: pruned, the outputs are those of ONNX Runtime") {
+TEST_CASE("exports: outputs of pruned models match ONNX Runtime") {
   for_each_export([](const Export& e) {
     const Tensor got = run_pruned(e.file.name(), e.inputs("b2s7"));
     CHECK(relative_difference(got, e.values(e.exporter + ".pruned")) < 1e-5);
   });
 }
 
-TEST_CASE("exports: layers train with a mask") {
+TEST_CASE("exports: training with masked weights reduces the loss") {
   for_each_export([](const Export& e) {
     const OnnxFile m(e.file.name(), OnnxMode::training);
     const auto losses =
@@ -114,7 +114,7 @@ TEST_CASE("exports: layers train with a mask") {
   });
 }
 
-TEST_CASE("exports: what exporters take apart is put together") {
+TEST_CASE("exports: import fuses the expected number of operators of each kind") {
   using Counts = std::map<std::string, Index>;
   const std::map<std::string, Counts> wanted{
       {"mlp", {{"gelu-tanh", 1}, {"layer-norm", 1}, {"linear", 3}}},
@@ -136,7 +136,7 @@ TEST_CASE("exports: what exporters take apart is put together") {
   CHECK(compared == 23);
 }
 
-TEST_CASE("exports: gradients are those of PyTorch, and slopes of the loss") {
+TEST_CASE("exports: gradients match PyTorch and a central difference of the loss") {
   int compared = 0;
   for_each_export([&](const Export& e) {
     Tape tape;

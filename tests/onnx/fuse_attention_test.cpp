@@ -90,14 +90,14 @@ double most_apart(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("fuse: where a score is replaced by a number so low that it is hidden, that is a bias") {
+TEST_CASE("fuse: a Where mask becomes an attention bias only if its fill value is very low") {
   for (const float least : {std::numeric_limits<float>::lowest(), -INFINITY, -100.0F}) {
     CAPTURE(least);
     const OnnxImport m =
         attention_with({pb::node("Where", "", {"mask", "scaled", "least"}, {"masked"})},
                        {number_of("least", least)},
                        pb::value("mask", type_bool, {"batch", "1", "tokens", "tokens"}));
-    // A score can matter beside -100.
+    // A score replaced by -100 can still affect the softmax.
     const bool is_low = least < -1e30F;
     CHECK(count_nodes(m.graph, "attention") == is_low);
     CHECK(count_nodes(m.graph, "softmax") == !is_low);
@@ -112,7 +112,7 @@ TEST_CASE("fuse: where a score is replaced by a number so low that it is hidden,
   }
 }
 
-TEST_CASE("fuse: a mask that is repeated over queries is not, where attention alone takes it") {
+TEST_CASE("fuse: attention takes a key mask without its Expand over queries") {
   const std::string mask = pb::value("mask", type_f32, {"batch", "1", "1", "tokens"});
   std::vector<std::string> masking{pb::node("Shape", "", {"scaled"}, {"all"}),
                                    pb::node("Slice", "", {"all", "zero", "one"}, {"batches"}),

@@ -57,7 +57,7 @@ std::string scalar(std::string_view name, std::int64_t value) {
 
 }  // namespace
 
-TEST_CASE("import: nodes in a circle or in no order") {
+TEST_CASE("import: rejects nodes in a cycle or not in topological order") {
   const std::string order = " is an output of a later node: expected topological order";
   CHECK(why_not(hostile({pb::node("Relu", "b", {"a"}, {"y"}),
                          pb::node("Relu", "a", {"x"}, {"a"})})) == "node 'b': input 'a'" + order);
@@ -68,7 +68,7 @@ TEST_CASE("import: nodes in a circle or in no order") {
   REQUIRE(held(105, why_not(circle) == "node 'a': input 'b'" + order));
 }
 
-TEST_CASE("import: values that nobody makes, or two nodes do") {
+TEST_CASE("import: rejects missing and duplicate values, wrong input counts and data types") {
   REQUIRE(held(
       106,
       why_not(hostile({pb::node("Add", "sum", {"x", "z"}, {"y"})})) ==
@@ -86,7 +86,7 @@ TEST_CASE("import: values that nobody makes, or two nodes do") {
         "node 'sum': unsupported data type of input 'w'");
 }
 
-TEST_CASE("import: all operators that are missing, by name") {
+TEST_CASE("import: rejects unsupported operators, all in one error, and unsupported attributes") {
   const std::string graph =
       pb::bytes(5, pb::bytes(1, "body") + pb::bytes(6, pb::graph({}, {})) + pb::number(20, 5));
   const std::string why = why_not(hostile(
@@ -101,7 +101,7 @@ TEST_CASE("import: all operators that are missing, by name") {
           "node 'r' (Relu): unsupported attribute 'fast'"));
 }
 
-TEST_CASE("import: every operator has a schema, and says how many inputs it takes") {
+TEST_CASE("import: every operator has a schema and checks its number of inputs") {
   for (const auto& entry : onnx_translators()) {
     const std::string op(entry.first);
     CAPTURE(op);
@@ -118,7 +118,7 @@ TEST_CASE("import: every operator has a schema, and says how many inputs it take
         "node 'n' (Relu): expected 1 input, got 2");
 }
 
-TEST_CASE("import: attributes out of their range") {
+TEST_CASE("import: rejects attributes that are out of range, missing or of the wrong type") {
   constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
   const auto why = [](std::string_view op, const std::string& attributes) {
     return why_not(hostile({pb::node(op, "n", {"x"}, {"y"}, attributes)}));
@@ -143,7 +143,7 @@ TEST_CASE("import: attributes out of their range") {
             "attribute alpha is inf"));
 }
 
-TEST_CASE("import: integers near the ends of 64 bits") {
+TEST_CASE("import: integers near the 64-bit limits are computed or rejected") {
   constexpr std::int64_t far = std::numeric_limits<std::int64_t>::max();
   const std::vector<std::string> lists{integers("begin", {1}),       integers("end", {far}),
                                        integers("axis", {0}),        integers("step", {far}),
@@ -161,7 +161,7 @@ TEST_CASE("import: integers near the ends of 64 bits") {
       "result has the extent -8"));
 }
 
-TEST_CASE("import: names with control characters are printed without them") {
+TEST_CASE("import: control characters of names are escaped in errors") {
   const std::string_view esc = "a\x1b[2J\n";
   CHECK(has(why_not(hostile({pb::node("Relu", esc, {"q"}, {"y"})})), "'a\\x1b[2J\\n'"));
   CHECK(has(why_not(hostile({pb::node("Relu", "", {esc}, {"y"})})), "'a\\x1b[2J\\n'"));
@@ -174,7 +174,7 @@ TEST_CASE("import: names with control characters are printed without them") {
   REQUIRE(held(108, has(why_not(output), "'a\\x1b[2J\\n'")));
 }
 
-TEST_CASE("import: constants that a small file only describes") {
+TEST_CASE("import: terabytes of computed constants in a small file do not crash the import") {
   constexpr std::int64_t huge = std::int64_t{1} << 40;
   const std::string add = pb::node("Add", "", {"x", "c"}, {"y"});
   const std::string one = pb::tensor("one", 1, {}, pb::bytes(9, pb::raw<float>({1})));
@@ -203,7 +203,7 @@ TEST_CASE("import: constants that a small file only describes") {
   REQUIRE(held(109, true));
 }
 
-TEST_CASE("import: constants are computed within a budget of the file, and only those in use") {
+TEST_CASE("import: only constants in use are computed, within a budget for the file size") {
   const std::string shape = integers("s", {1 << 22}), square = integers("q", {2048, 2048});
   std::vector<std::string> nodes;
   const auto fill = [&](int count) {
@@ -243,14 +243,14 @@ TEST_CASE("import: constants are computed within a budget of the file, and only 
   }
 }
 
-TEST_CASE("import: one output with twenty thousand names") {
+TEST_CASE("import: accepts twenty thousand outputs of the same name") {
   std::string outputs;
   for (int i = 0; i < 20'000; ++i) outputs += port(12, "y");
   CHECK(why_not(pb::model(pb::graph({pb::node("Relu", "", {"x"}, {"y"})}, {}) + port(11, "x") +
                           outputs)) == "");
 }
 
-TEST_CASE("import: a hundred thousand nodes") {
+TEST_CASE("import: accepts a chain of a hundred thousand nodes") {
   std::vector<std::string> nodes;
   std::string last = "x";
   for (int i = 0; i < 100'000; ++i) {

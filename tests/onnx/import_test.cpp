@@ -64,8 +64,7 @@ std::string layer() {
 
 }  // namespace
 
-TEST_CASE(
-    "import: a product with a weight and its bias are one layer, with the weight as [out, in]") {
+TEST_CASE("import: MatMul by a weight and Add of its bias become linear with an [out, in] weight") {
   const Imported m(layer());
   const Graph& g = m.model.graph;
   REQUIRE(g.nodes().size() == 2);
@@ -86,14 +85,14 @@ TEST_CASE(
   CHECK(floats(m.run(Dense::of({2, 3}, {1, 1, 1, 2, 4, 6}))) == std::vector<float>{0, 13, 14, 57});
 }
 
-TEST_CASE("import: the graph survives as text") {
+TEST_CASE("import: outputs of a graph are bit-identical after a round trip through JSON") {
   const Imported m(layer());
   const Graph back = parse_graph(to_json(m.model.graph));
   const Tensor x = Dense::of({1, 3}, {3, 2, 1});
   CHECK(same_bits(back.run<Tensor>(m.weights, {{"x", x}}).at("y").to_dense(), m.run(x)));
 }
 
-TEST_CASE("import: a weight that is used in another way, too, stays as it is") {
+TEST_CASE("import: a weight of a MatMul that has another use is not transposed") {
   const Imported m(pb::graph({pb::node("MatMul", "a", {"x", "w"}, {"ax"}),
                               pb::node("Add", "b", {"ax", "w"}, {"y"})},
                              {floats_of("w", {2, 2}, {1, 2, 3, 4})}) +
@@ -104,7 +103,7 @@ TEST_CASE("import: a weight that is used in another way, too, stays as it is") {
   CHECK(floats(m.run(Dense::of({2, 2}, {1, 0, 0, 1}))) == std::vector<float>{2, 4, 6, 8});
 }
 
-TEST_CASE("import: of one element is a weight what an operator has to be trained, and no number") {
+TEST_CASE("import: one-element parameters of layers are weights, a one-element factor is not") {
   const Imported m(
       pb::graph(
           {pb::node("PRelu", "", {"x", "slope"}, {"up"}),
@@ -121,7 +120,7 @@ TEST_CASE("import: of one element is a weight what an operator has to be trained
   CHECK(floats(m.run(Dense::of({1, 2}, {-2, 1}))) == std::vector<float>{32});
 }
 
-TEST_CASE("import: nor is it turned for a product that nobody needs") {
+TEST_CASE("import: an unused MatMul does not transpose a weight that has another use") {
   const Imported m(pb::graph({pb::node("MatMul", "a", {"x", "w"}, {"unused"}),
                               pb::node("MatMul", "b", {"x", "w"}, {"xw"}),
                               pb::node("Add", "c", {"xw", "w"}, {"y"})},
@@ -132,7 +131,7 @@ TEST_CASE("import: nor is it turned for a product that nobody needs") {
   CHECK(floats(m.run(Dense::of({2, 2}, {1, 0, 0, 1}))) == std::vector<float>{2, 4, 6, 8});
 }
 
-TEST_CASE("import: shape arithmetic becomes an attribute, for any batch and length") {
+TEST_CASE("import: shape arithmetic becomes a reshape attribute for any batch and length") {
   // [batch, length, 6] as [batch, length, 2, 3].
   const Imported m(pb::graph({pb::node("Shape", "", {"x"}, {"shape"}),
                               pb::node("Gather", "", {"shape", "zero"}, {"batch"}),
@@ -159,7 +158,7 @@ TEST_CASE("import: shape arithmetic becomes an attribute, for any batch and leng
             Shape{batch, length, 2, 3});
 }
 
-TEST_CASE("import: numbers and masks are constants, other floats are weights") {
+TEST_CASE("import: scalars and masks are constants, other float tensors are weights") {
   const float never = -std::numeric_limits<float>::max();
   const Imported m(
       pb::graph(
@@ -176,7 +175,7 @@ TEST_CASE("import: numbers and masks are constants, other floats are weights") {
   CHECK(m.run(Dense::of({2, 2}, {2, 2, 2, 2})).values.as<float>()[3] == 5);
 }
 
-TEST_CASE("import: each output of a node has its name, and so has what is not computed") {
+TEST_CASE("import: outputs keep their names, including those of Split and Identity") {
   const Imported m(pb::graph({pb::node("Split", "cut", {"x"}, {"left", "right"},
                                        pb::integer_attribute("axis", 1)),
                               pb::node("Identity", "same", {"x"}, {"whole"})},
@@ -192,7 +191,7 @@ TEST_CASE("import: each output of a node has its name, and so has what is not co
   CHECK(floats(y.at("whole").to_dense()) == std::vector<float>{1, 2, 3, 4});
 }
 
-TEST_CASE("import: a convolution takes images whose channels are second") {
+TEST_CASE("import: Conv takes channels-first images and checks its strides") {
   const auto model = [](std::initializer_list<std::int64_t> strides) {
     return pb::graph({pb::node("Conv", "windows", {"x", "w"}, {"y"},
                                pb::integers_attribute("strides", strides))},
@@ -209,7 +208,7 @@ TEST_CASE("import: a convolution takes images whose channels are second") {
         "node 'windows' (Conv): attribute strides: expected 2 values, got [1]");
 }
 
-TEST_CASE("import: the scales that images are resized by are not weights") {
+TEST_CASE("import: the scales of Resize are not weights") {
   const Imported m(pb::graph({pb::node("Resize", "larger", {"x", "", "scales"}, {"y"})},
                              {floats_of("scales", {4}, {1, 1, 1, 2})}) +
                    pb::inputs({pb::value("x", F32, {"n", "1", "1", "w"})}) +
@@ -220,7 +219,7 @@ TEST_CASE("import: the scales that images are resized by are not weights") {
   CHECK(floats(y) == std::vector<float>{1, 1, 2, 2, 3, 3});
 }
 
-TEST_CASE("import: sums of constants of 32 bits wrap") {
+TEST_CASE("import: sums of 32-bit integer constants wrap around") {
   const auto most = pb::tensor("most", I32, {1}, pb::bytes(9, pb::raw<std::int32_t>({2147483647})));
   const auto two = pb::tensor("two", I32, {1}, pb::bytes(9, pb::raw<std::int32_t>({2})));
   const Imported m(
@@ -232,7 +231,7 @@ TEST_CASE("import: sums of constants of 32 bits wrap") {
   CHECK(floats(m.run(Dense::of({1}, {0}))) == std::vector<float>{-2147483647.F});
 }
 
-TEST_CASE("import: values of 16 bits are clipped") {
+TEST_CASE("import: Clip limits float16 values") {
   const Imported m(
       pb::graph({pb::node("Cast", "", {"x"}, {"half"}, pb::integer_attribute("to", F16)),
                  pb::node("Clip", "", {"half", "low", "high"}, {"clipped"}),
@@ -243,7 +242,7 @@ TEST_CASE("import: values of 16 bits are clipped") {
   CHECK(floats(m.run(Dense::of({3}, {-1, 5, 7}))) == std::vector<float>{0, 5, 6});
 }
 
-TEST_CASE("import: all missing operators are named at once") {
+TEST_CASE("import: one error lists all unsupported operators with their counts") {
   CHECK(error_with(
             pb::graph({pb::node("If", "", {"x"}, {"a"}), pb::node("MaxUnpool", "", {"a"}, {"b"}),
                        pb::node("Relu", "", {"b"}, {"c"}), pb::node("MaxUnpool", "", {"c"}, {"d"}),
@@ -253,7 +252,7 @@ TEST_CASE("import: all missing operators are named at once") {
         "unsupported operator Loop");
 }
 
-TEST_CASE("import: graphs that make no sense are refused with the place") {
+TEST_CASE("import: invalid graphs are rejected with an error that names the node or value") {
   const std::string in = pb::inputs({pb::value("x", F32, {"2"})}),
                     out = pb::outputs({pb::value("y", F32, {"2"})});
   CHECK(error_with(
@@ -285,7 +284,7 @@ TEST_CASE("import: graphs that make no sense are refused with the place") {
         "of a node)");
 }
 
-TEST_CASE("import: many nodes take their time, not their square") {
+TEST_CASE("import: a chain of 20,000 nodes is imported") {
   std::vector<std::string> nodes;
   std::string last = "x";
   for (int i = 0; i < 20000; ++i) {

@@ -25,7 +25,7 @@ std::string onnx_error(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("onnx: every part of a model") {
+TEST_CASE("onnx: reads every part of a model") {
   const std::string dims =
       pb::bytes(1, pb::bytes(2, "batch")) + pb::bytes(1, pb::number(1, 3)) + pb::bytes(1, "");
   const std::string type = pb::bytes(1, pb::number(1, 1) + pb::bytes(2, dims));
@@ -103,7 +103,7 @@ TEST_CASE("onnx: every part of a model") {
   CHECK(m.graph.values.at(0).kind == OnnxKind::sequence);
 }
 
-TEST_CASE("onnx: external data") {
+TEST_CASE("onnx: reads references to external data and rejects invalid or duplicate storage") {
   const auto one = [](const std::string& elements) {
     return read(pb::model(pb::graph({}, {pb::tensor("w", 1, {4}, elements)})))
         .graph.initializers.at(0);
@@ -126,7 +126,7 @@ TEST_CASE("onnx: external data") {
   CHECK(refused(pb::bytes(3, "")).ends_with("one of several segments"));
 }
 
-TEST_CASE("onnx: protobuf that is damaged costs one line") {
+TEST_CASE("onnx: damaged protobuf fails with a one-line error") {
   const std::string good = pb::model(pb::graph({pb::node("MatMul", "n", {"x", "w"}, {"y"})},
                                                {pb::tensor("w", 1, {1}, pb::bytes(9, "abcd"))}));
   CHECK(onnx_error(good).empty());
@@ -172,7 +172,7 @@ TEST_CASE("onnx: protobuf that is damaged costs one line") {
   CHECK(onnx_error(in_node(pb::bytes(2, "abcd"))).ends_with("field 2 has wire type 2, not 5"));
 }
 
-TEST_CASE("onnx: a million nodes are read") {
+TEST_CASE("onnx: reads a graph of a million nodes") {
   const std::string node = pb::bytes(1, pb::node("Add", "a", {"x", "y"}, {"z"}));
   std::string graph;
   constexpr int count = 1'000'000;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operators that are newer than Debian's libonnx-testdata, on cases of onnx's backend tests that make_operators.py
-// writes.
+// Operators that are newer than Debian's libonnx-testdata, on cases of onnx's backend tests that
+// make_operators.py writes.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -35,7 +35,7 @@ std::string refusal(std::string_view op, std::initializer_list<std::string_view>
 
 }  // namespace
 
-TEST_CASE("operators of ONNX 23 to 25 have the results of onnx's backend tests") {
+TEST_CASE("operators of ONNX 23 to 25 match onnx's backend tests") {
   const Checkpoint cases = Checkpoint::open(folder + "cases.safetensors");
   int outputs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -66,7 +66,7 @@ TEST_CASE("operators of ONNX 23 to 25 have the results of onnx's backend tests")
   CHECK(outputs >= 50);
 }
 
-TEST_CASE("Attention and RMSNormalization become one operator of sten each") {
+TEST_CASE("Attention and RMSNormalization are each imported as one operator") {
   const auto ops = [](const std::string& name) {
     const OnnxFile m(folder + name + ".onnx");
     std::vector<std::string> all;
@@ -78,7 +78,7 @@ TEST_CASE("Attention and RMSNormalization become one operator of sten each") {
   CHECK(ops("rms_normalization_default_axis") == std::vector<std::string>{"rms-norm"});
 }
 
-TEST_CASE("attention and rotary embeddings that sten does not have are refused at import") {
+TEST_CASE("import rejects invalid and unsupported Attention and RotaryEmbedding nodes") {
   const auto heads = [](std::int64_t q, std::int64_t kv) {
     return pb::integer_attribute("q_num_heads", q) + pb::integer_attribute("kv_num_heads", kv);
   };

@@ -63,8 +63,7 @@ Dense seed(std::int64_t v) {
 
 }  // namespace
 
-TEST_CASE(
-    "stochastic depth keeps each example with the probability of the file, in training only") {
+TEST_CASE("stochastic depth keeps examples with the probability of the file, in training only") {
   Dice dice(1);
   const Dense x = normals(dice, {rows, 3});
   for (const auto& nodes : {compared, floored, drawn}) {
@@ -90,7 +89,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("other uses of random numbers are refused, and a second input named draw") {
+TEST_CASE("import rejects random numbers outside stochastic depth and a model input named draw") {
   const auto error = [](const std::string& graph, OnnxMode mode) {
     return error_of([&] { imported(graph, mode); });
   };

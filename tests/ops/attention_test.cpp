@@ -52,7 +52,7 @@ double furthest(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-TEST_CASE("attention and its gradients are those of the operators that it is composed of") {
+TEST_CASE("attention and its gradients match a composition of basic operators") {
   Dice dice(5);
   for (const Index keys : {9, 21}) {
     const Index heads = 3;
@@ -71,8 +71,7 @@ TEST_CASE("attention and its gradients are those of the operators that it is com
   }
 }
 
-TEST_CASE(
-    "a bias of any shape that repeats to the scores' is added to them, and gets their gradient") {
+TEST_CASE("a bias of any broadcastable shape is added to the scores and gets their gradient") {
   Dice dice(15);
   const Index heads = 3;
   const Tensor q = normals(dice, {2, 5, 12}), k = normals(dice, {2, 7, 12}),
@@ -80,7 +79,7 @@ TEST_CASE(
   const std::vector<Shape> shapes{{2, 3, 5, 7}, {3, 1, 7}, {2, 1, 5, 1}, {5, 7}, {}};
   for (const Shape& shape : shapes) {
     CAPTURE(to_string(shape));
-    // So many tokens are in panels.
+    // 40 tokens are computed in panels.
     const Tensor many = normals(dice, {2, 40, 12});
     Shape of_many = shape;
     if (shape.size() >= 2 && shape[shape.size() - 2] == 5) of_many[shape.size() - 2] = 40;
@@ -107,7 +106,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a query that a bias of -inf hides all keys from has the result 0, and no gradient") {
+TEST_CASE("a query with a bias of -inf on all keys has the result 0 and a gradient of 0") {
   Dice dice(17);
   for (const Index tokens : {5, 40}) {  // a head at a time, and in panels
     const Tensor q = normals(dice, {2, tokens, 12}), k = normals(dice, {2, 7, 12}),
@@ -130,7 +129,7 @@ TEST_CASE("a query that a bias of -inf hides all keys from has the result 0, and
   }
 }
 
-TEST_CASE("attention takes a scale of its own, and values of another width") {
+TEST_CASE("attention accepts an explicit scale and values of another width") {
   Dice dice(16);
   const Tensor q = normals(dice, {2, 5, 12}), k = normals(dice, {2, 7, 12}),
                v = normals(dice, {2, 7, 12}), wide = concat(std::vector<Tensor>{v, v}, 2);
@@ -145,7 +144,7 @@ TEST_CASE("attention takes a scale of its own, and values of another width") {
   CHECK(furthest(attention(q, k, wide, 1), concat(std::vector<Tensor>{y, y}, 2)) == 0);
 }
 
-TEST_CASE("keys that the mask hides are not seen, however large they are, and get no gradient") {
+TEST_CASE("masked keys do not affect attention, however large they are, and get no gradient") {
   Dice dice(6);
   const Tensor q = normals(dice, {2, 5, 8}), k = normals(dice, {2, 5, 8});
   const Tensor v = normals(dice, {2, 5, 8}), mask = last_hidden(2, 5, 3).mask;
@@ -168,7 +167,7 @@ TEST_CASE("keys that the mask hides are not seen, however large they are, and ge
   }
 }
 
-TEST_CASE("where no key is seen, attention is 0 and nothing gets a gradient") {
+TEST_CASE("attention without visible keys is 0 and its gradients are 0") {
   Dice dice(7);
   Tape tape;
   const Var q = tape.parameter(normals(dice, {1, 3, 4})), k = tape.parameter(q.value());
@@ -225,7 +224,7 @@ double furthest_from(const std::vector<double>& wanted, const Tensor& got) {
 
 }  // namespace
 
-TEST_CASE("of causal attention a query sees no key after its own, and fewer queries are the last") {
+TEST_CASE("causal attention matches its definition for any number of queries and keys") {
   Dice dice(8);
   // By matrix products, and in panels.
   struct Extents {
@@ -255,7 +254,7 @@ TEST_CASE("of causal attention a query sees no key after its own, and fewer quer
   }
 }
 
-TEST_CASE("what comes after a token changes nothing of causal attention, and gets no gradient") {
+TEST_CASE("later tokens do not affect causal attention and get no gradient") {
   Dice dice(9);
   for (const Index tokens : {6, 80}) {
     const Tensor q = normals(dice, {1, tokens, 4}), k = normals(dice, {1, tokens, 4}),
@@ -278,7 +277,7 @@ TEST_CASE("what comes after a token changes nothing of causal attention, and get
   }
 }
 
-TEST_CASE("heads that share a head of keys and values have what copies of it give") {
+TEST_CASE("grouped-query attention and its gradients match repeated key and value heads") {
   Dice dice(10);
   const Attributes grouped = Attributes().set("heads", 6).set("kv_heads", 2).set("causal", 1);
   const Attributes plain = Attributes().set("heads", 6).set("causal", 1);
@@ -307,7 +306,7 @@ TEST_CASE("heads that share a head of keys and values have what copies of it giv
   }
 }
 
-TEST_CASE("a query in a window sees its last keys, and a soft cap bounds its scores") {
+TEST_CASE("a window limits queries to their last keys, and a soft cap bounds scores") {
   // Scores 0 and values 1, 2, ...: the result is the mean of the visible values.
   const Tensor zeros = Dense::zeros(DType::F32, {1, 5, 1}), v = tensor({1, 5, 1}, {1, 2, 3, 4, 5});
   const Attributes two = Attributes().set("causal", 1).set("window", 2);
@@ -322,7 +321,7 @@ TEST_CASE("a query in a window sees its last keys, and a soft cap bounds its sco
   CHECK(floats(apply("attention", {q, k, w}, cap).to_dense())[0] == doctest::Approx(3));
 }
 
-TEST_CASE("keys that no query in a window sees are not read, for few and many queries") {
+TEST_CASE("keys outside the windows of all queries are not read, for few and many queries") {
   Dice dice(1);
   constexpr Index keys = 400, window = 50;
   for (const DType dtype : {DType::F32, DType::F64})
@@ -343,7 +342,7 @@ TEST_CASE("keys that no query in a window sees are not read, for few and many qu
     }
 }
 
-TEST_CASE("attention says what does not fit") {
+TEST_CASE("attention rejects mismatched operands and invalid attributes") {
   const auto zeros = [](Shape s) { return Tensor(Dense::zeros(DType::F32, std::move(s))); };
   const auto error = [](auto&&... in) { return error_of([&] { attention(in...); }); };
   const Tensor q = zeros({2, 3, 8});

@@ -17,13 +17,13 @@ const float quiet_nan = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
 
-TEST_CASE("relu replaces what is negative by 0 and keeps NaN") {
+TEST_CASE("relu replaces negative values by 0 and keeps NaN") {
   const std::vector<float> y = floats(relu(tensor({5}, {-2, -0.0f, 0, 3, quiet_nan})).to_dense());
   CHECK(std::vector<float>(y.begin(), y.end() - 1) == std::vector<float>{0, 0, 0, 3});
   CHECK(std::isnan(y.back()));
 }
 
-TEST_CASE("gelu has the digits of small results") {
+TEST_CASE("gelu is accurate for results close to 0") {
   // x P(X <= x) at -8: P is 6.22e-16, less than 1 + erf can tell from 0.
   const float y = floats(gelu(Tensor(f32({1}, {-8}))).to_dense())[0];
   CHECK(y == doctest::Approx(-8 * 6.220960574271786e-16).epsilon(1e-5).scale(1e-15));
@@ -73,7 +73,7 @@ TEST_CASE("dropout drops the elements whose random numbers are below p and scale
   CHECK(error_of([&] { dropout(x, 1.5, 0); }) == "dropout: p must be in [0, 1], got 1.5");
 }
 
-TEST_CASE("operands are repeated as numpy does") {
+TEST_CASE("binary operators broadcast as in NumPy") {
   const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(is(add(x, f32({3}, {10, 20, 30})), f32({2, 3}, {11, 22, 33, 14, 25, 36})));
   CHECK(is(sub(tensor({2, 1}, {10, 20}), x), f32({2, 3}, {9, 8, 7, 16, 15, 14})));
@@ -82,7 +82,7 @@ TEST_CASE("operands are repeated as numpy does") {
   CHECK(add(tensor({0, 3}, {}), tensor({3}, {1, 2, 3})).shape() == Shape{0, 3});
 }
 
-TEST_CASE("the gradient of a repeated operand is the sum over its repetitions") {
+TEST_CASE("the gradient of a broadcast operand is summed over the broadcast axes") {
   Tape tape;
   const Var x = Tensor(f32({2, 3}, {1, 2, 3, 4, 5, 6}));
   const Var bias = tape.parameter(f32({3}, {1, 1, 1})),
@@ -93,7 +93,7 @@ TEST_CASE("the gradient of a repeated operand is the sum over its repetitions") 
   CHECK(is(*column.grad(), f32({2, 1}, {-14, -77})));
 }
 
-TEST_CASE("operands that do not fit are refused with their shapes and types") {
+TEST_CASE("elementwise operators reject mismatched operands and unknown attributes") {
   const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(error_of([&] {
           add(x, f32({2}, {1, 2}));
@@ -106,7 +106,7 @@ TEST_CASE("operands that do not fit are refused with their shapes and types") {
   CHECK(error_of([&] { apply("add.grad", {x}); }) != "");
 }
 
-TEST_CASE("what keeps zeros keeps the layout and the positions of a sparse input") {
+TEST_CASE("zero-preserving operators keep the layout and positions of a csr input") {
   const Tensor x = f32({2, 4}, {0, -2, 0, 3, 1, 0, 0, 0});
   const Tensor sparse = sparsify(x, KeepAll{}, Spec("csr"));
   const OutFormat csr = OutFormat::fused(KeepAll{}, Spec("csr"));
@@ -119,7 +119,7 @@ TEST_CASE("what keeps zeros keeps the layout and the positions of a sparse input
   }
 }
 
-TEST_CASE("a streaming sparsifier writes a sparse output as it is computed") {
+TEST_CASE("operators apply a streaming sparsifier inline and write csr") {
   Dice dice(3);
   const Tensor a = normals(dice, {30, 40}), b = normals(dice, {40});
   const Sparsifier by = Threshold{0.5};

@@ -23,7 +23,7 @@ constexpr float inf = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-TEST_CASE("reductions go over the axes that are named, or over all, or with noop over none") {
+TEST_CASE("reductions reduce the given axes, all axes by default, or none with noop") {
   const Tensor x = tensor({2, 3}, {1, -2, 3, 4, 5, -6});
   CHECK(is(reduce("reduce-max", x), tensor({}, {5})));
   CHECK(is(reduce("reduce-min", x, {0}), tensor({3}, {1, -2, -6})));
@@ -36,7 +36,7 @@ TEST_CASE("reductions go over the axes that are named, or over all, or with noop
   CHECK(is(apply("reduce-max", {x, int64s({1}, {1})}), tensor({2}, {3, 5})));
 }
 
-TEST_CASE("of nothing, a reduction is what changes nothing") {
+TEST_CASE("reductions over an empty axis return their identity element") {
   const Tensor none = tensor({2, 0}, {});
   CHECK(is(reduce("reduce-max", none, {1}), tensor({2}, {-inf, -inf})));
   CHECK(is(reduce("reduce-min", none, {1}), tensor({2}, {inf, inf})));
@@ -46,7 +46,7 @@ TEST_CASE("of nothing, a reduction is what changes nothing") {
   CHECK(is(reduce("reduce-log-sum-exp", none, {1}), tensor({2}, {-inf, -inf})));
 }
 
-TEST_CASE("NaN is the result where it is among the elements, and infinities stay") {
+TEST_CASE("max, min and log-sum-exp reductions propagate NaN and handle infinities") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = tensor({2, 2}, {1, nan, -inf, 2});
   for (const char* op : {"reduce-max", "reduce-min", "reduce-log-sum-exp"}) {
@@ -56,7 +56,7 @@ TEST_CASE("NaN is the result where it is among the elements, and infinities stay
   CHECK(is(reduce("reduce-log-sum-exp", tensor({2}, {inf, 1})), tensor({}, {inf})));
 }
 
-TEST_CASE("reductions take integers") {
+TEST_CASE("reductions accept integers and reject unsupported dtypes") {
   const Tensor x = int64s({2, 2}, {1, -7, 3, std::int64_t{1} << 60});
   CHECK(is(reduce("reduce-max", x, {0}), int64s({2}, {3, std::int64_t{1} << 60})));
   CHECK(is(reduce("reduce-prod", int64s({3}, {2, -3, 4})), int64s({}, {-24})));
@@ -76,7 +76,7 @@ TEST_CASE("reductions take integers") {
         "reduce-log-sum: elements must be F32 or F64, got I64");
 }
 
-TEST_CASE("arg-max and arg-min give the first of equal ones, or the last") {
+TEST_CASE("arg-max and arg-min return the first of equal elements, or the last on request") {
   const Tensor x = tensor({2, 3}, {2, 5, 5, 1, 1, 0});
   CHECK(is(arg_max(x), int64s({3}, {0, 0, 0})));
   CHECK(is(arg_max(x, -1, true), int64s({2, 1}, {1, 0})));
@@ -89,7 +89,7 @@ TEST_CASE("arg-max and arg-min give the first of equal ones, or the last") {
         }) == "arg-max: axis 1 of x [2, 0] is empty");
 }
 
-TEST_CASE("top-k gives the largest in order, the first of equal ones first") {
+TEST_CASE("top-k returns the largest elements in order and breaks ties by position") {
   const Tensor x = tensor({2, 4}, {1, 3, 2, 3, 7, 8, 9, 6});
   CHECK(is(top_k(x, 3), tensor({2, 3}, {3, 3, 2, 9, 8, 7})));
   CHECK(is(top_k_indices(x, 3), int64s({2, 3}, {1, 3, 2, 2, 1, 0})));
@@ -101,7 +101,7 @@ TEST_CASE("top-k gives the largest in order, the first of equal ones first") {
   CHECK(error_of([&] { top_k(x, 5); }) == "top-k: axis 1 of x [2, 4] does not have k=5 elements");
 }
 
-TEST_CASE("cum-sum adds up along an axis, in either direction, without the element itself") {
+TEST_CASE("cum-sum supports inclusive and exclusive sums in either direction") {
   const Tensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(is(cum_sum(x, 0), tensor({2, 3}, {1, 2, 3, 5, 7, 9})));
   CHECK(is(cum_sum(x, 1), tensor({2, 3}, {1, 3, 6, 4, 9, 15})));
@@ -110,7 +110,7 @@ TEST_CASE("cum-sum adds up along an axis, in either direction, without the eleme
   CHECK(is(cum_sum(int64s({3}, {1, 2, 3}), 0), int64s({3}, {1, 3, 6})));
 }
 
-TEST_CASE("a choice of elements has no gradient, but what is taken there has") {
+TEST_CASE("arg-max has no gradient, but gathering at its indices has one") {
   Tape tape;
   const Var x = tape.parameter(tensor({2, 3}, {1, 5, 2, 6, 4, 3}));
   const Var at = arg_max(x, 1, true);

@@ -25,7 +25,7 @@ using Floats = std::vector<float>;
 
 }  // namespace
 
-TEST_CASE("a tensor that nobody else holds is written where it lies") {
+TEST_CASE("in-place operators reuse the memory of an unshared tensor") {
   Tensor x = four();
   const void* at = place(x);
   relu_(x);
@@ -46,7 +46,7 @@ TEST_CASE("a tensor that nobody else holds is written where it lies") {
   CHECK(error_of([&] { add_(wide, d); }) == "add: a is F32 but b is F64");
 }
 
-TEST_CASE("a tensor that is held by others, or borrowed, becomes a new one, and they stay") {
+TEST_CASE("in-place operators copy shared or borrowed values and leave other holders unchanged") {
   Tensor x = four();
   const Tensor copy = x;
   relu_(x);
@@ -63,7 +63,7 @@ TEST_CASE("a tensor that is held by others, or borrowed, becomes a new one, and 
   CHECK(of(z) == Floats{3, 6});
 }
 
-TEST_CASE("a sparse tensor keeps its layout and its positions") {
+TEST_CASE("relu_, scale_ and add_ keep the layout and positions of a csr tensor") {
   const Tensor base =
       registry().pack(Dense::of({2, 3}, {-1, 0, 2, 0, -3, 0}),
                       nonzero_mask(Dense::of({2, 3}, {-1, 0, 2, 0, -3, 0})), Spec("csr"));
@@ -80,7 +80,7 @@ TEST_CASE("a sparse tensor keeps its layout and its positions") {
   CHECK(of(x) == Floats{1, 0, 7, 0, 5, 0});
 }
 
-TEST_CASE("a view writes through to what it is a part of") {
+TEST_CASE("a view writes through to its tensor") {
   Tensor x = owned(Dense::of({3, 2}, {-1, -2, -3, -4, 5, 6}));
   const void* at = place(x);
   const View first(x, 0, 0, 2), right(x, 1, 1, 2);
@@ -97,7 +97,7 @@ TEST_CASE("a view writes through to what it is a part of") {
         }) == "slice-scatter: v is [2, 1] but the slice of x is [3, 1]");
 }
 
-TEST_CASE("a value of a tape is written over, and gradients are those of new values") {
+TEST_CASE("in-place operators on a tape reuse memory and do not change the gradients") {
   const Tensor w = Dense::of({2, 2}, {1, -2, 3, -1}), b = Dense::of({2}, {0.5, 1}),
                x = Dense::of({2, 2}, {1, 2, -1, 1}), part = Dense::of({1, 2}, {3, 4}),
                seed = Dense::of({2, 2}, {1, 2, 3, 4});
@@ -127,7 +127,7 @@ TEST_CASE("a value of a tape is written over, and gradients are those of new val
   CHECK(of(*q.grad()) == Floats{4, 6});
 }
 
-TEST_CASE("what the tape needs to go backwards is not written over") {
+TEST_CASE("in-place operators reject parameters and values saved for backward") {
   Tape tape;
   Var w = tape.parameter(four());
   CHECK(error_of([&] { relu_(w); }) == "relu_: the value is a parameter of the tape (use relu())");
@@ -146,7 +146,7 @@ TEST_CASE("what the tape needs to go backwards is not written over") {
   CHECK(of(h.value()) == Floats{-6, 12, -18, 24});
 }
 
-TEST_CASE("the gradient of a sparse value that was added to has its positions") {
+TEST_CASE("add_ to a csr value passes gradients only at its positions") {
   Tape tape;
   const Var w = tape.parameter(four());
   const Sparsifier large = registry().sparsifier(Spec::parse("threshold:at=1.5"));
@@ -158,7 +158,7 @@ TEST_CASE("the gradient of a sparse value that was added to has its positions") 
   CHECK(of(*w.grad()) == Floats{0, 2, 2, 2});
 }
 
-TEST_CASE("every operator runs in place, and a sparse tensor keeps its layout and its positions") {
+TEST_CASE("apply_in_place keeps the layout and positions of its tensor in several layouts") {
   Dice dice(1);
   const Dense values = normals(dice, {6, 8}), y = normals(dice, {6, 8});
   const Mask keep = random_mask(dice, {6, 8}, 0.5);
@@ -181,7 +181,7 @@ TEST_CASE("every operator runs in place, and a sparse tensor keeps its layout an
   }
 }
 
-TEST_CASE("an operator in place falls back to the dense form of a sparse tensor with a warning") {
+TEST_CASE("strict mode rejects in-place operators that would fall back to dense") {
   Tensor x = packed(Dense::of({2, 2}, {1, 0, 0, 4}), "csr");
   const Tensor before = x;
   const Strict strict;
@@ -193,7 +193,7 @@ TEST_CASE("an operator in place falls back to the dense form of a sparse tensor 
             "strict: slice-scatter(csr, dense)"));
 }
 
-TEST_CASE("an operator in place whose result has another shape or dtype is refused") {
+TEST_CASE("apply_in_place rejects results of another shape or dtype") {
   Tensor x = four();
   CHECK(error_of([&] {
           apply_in_place("transpose", x, {}, Attributes().set("axes", std::vector<Index>{1, 0}));
@@ -206,7 +206,7 @@ TEST_CASE("an operator in place whose result has another shape or dtype is refus
   CHECK(of(x) == Floats{-1, -3, 2, 4});
 }
 
-TEST_CASE("a view of a sparse tensor writes to its positions") {
+TEST_CASE("a view of a csr tensor writes only to stored positions") {
   Tensor x = packed(Dense::of({3, 2}, {1, 0, 0, -4, 5, 6}), "csr");
   CHECK(of(View(x, 0, 1, 3).get()) == Floats{0, -4, 5, 6});
   View(x, 0, 1, 3).set(Tensor(Dense::of({2, 2}, {7, 8, 9, 10})));
@@ -217,7 +217,7 @@ TEST_CASE("a view of a sparse tensor writes to its positions") {
   CHECK(x.stored().count() == 4);
 }
 
-TEST_CASE("a tape records any operator in place") {
+TEST_CASE("apply_in_place on a tape gives the same gradients as out-of-place operators") {
   const Tensor w = Dense::of({2, 2}, {1, -2, 3, -1}), y = four(), seed = four();
   Tape fresh, tape;
   const Var w0 = fresh.parameter(w), w1 = tape.parameter(w);

@@ -23,7 +23,7 @@ Attributes word(const char* name, const char* value) {
 
 }  // namespace
 
-TEST_CASE("gather-nd takes what tuples of indices name") {
+TEST_CASE("gather-nd gathers the slices that index tuples name") {
   const Tensor x = rising({2, 2, 3});
   CHECK(is(apply("gather-nd", {x, numbers({2, 2}, {0, 1, -1, 0})}), {2, 3}, {3, 4, 5, 6, 7, 8}));
   CHECK(is(apply("gather-nd", {x, numbers({1, 3}, {1, 1, -1})}), {1}, {11}));
@@ -39,7 +39,7 @@ TEST_CASE("gather-nd takes what tuples of indices name") {
         }) == "gather-nd: x is [2, 2, 3] but ids are [1, 4], which do not fit with 0 batch axes");
 }
 
-TEST_CASE("scatters put updates in their order, or reduce them with what is there") {
+TEST_CASE("scatter-elements and scatter-nd write updates in order, or reduce them into x") {
   const Tensor x = rising({2, 3}), ids = numbers({2, 3}, {2, 2, -3, 0, 1, 0});
   const Tensor updates = f32({2, 3}, {10, 20, 30, 40, 50, 60});
   const auto scattered = [&](const char* reduction) {
@@ -69,7 +69,7 @@ TEST_CASE("scatters put updates in their order, or reduce them with what is ther
         }) == "scatter-nd: updates are [2, 2], expected [2, 3]");
 }
 
-TEST_CASE("of updates that another one replaces there is no gradient, nor by other reductions") {
+TEST_CASE("overwritten scatter-nd updates get no gradient, and reduction max rejects backward") {
   Tape tape;
   const Var x = tape.parameter(rising({3})), u = tape.parameter(rising({3}));
   const Var ids = numbers({3, 1}, {1, 2, 1});
@@ -81,7 +81,7 @@ TEST_CASE("of updates that another one replaces there is no gradient, nor by oth
         "scatter-nd.grad: the reduction 'max' has no gradient");
 }
 
-TEST_CASE("one-hot, eye-like and hardmax mark one place of each line") {
+TEST_CASE("one-hot, eye-like and hardmax mark at most one element per row") {
   const Tensor values = numbers({3, 9}, DType::U8), ids = numbers({4}, {0, 2, -1, 3});
   const Tensor depth = f32({}, {3});
   CHECK(is(apply("one-hot", {ids, depth, values}),
@@ -102,7 +102,7 @@ TEST_CASE("one-hot, eye-like and hardmax mark one place of each line") {
          {2, 2}, {0, 1, 1, 0}));
 }
 
-TEST_CASE("non-zero and compress choose by truth") {
+TEST_CASE("non-zero and compress select nonzero and true elements") {
   CHECK(is(apply("non-zero", {Tensor(f32({2, 3}, {0, 1, -0.0f, NAN, 0, 2}))}),
            numbers({2, 3}, {0, 1, 1, 1, 0, 2})));
   CHECK(is(apply("non-zero", {numbers({}, {5})}), numbers({0, 1}, std::vector<std::int64_t>{})));
@@ -117,7 +117,7 @@ TEST_CASE("non-zero and compress choose by truth") {
         }) == "compress: the condition has 3 elements, more than axis 1 of x [3, 2]");
 }
 
-TEST_CASE("unique says what there is, where it is first, and how often") {
+TEST_CASE("unique returns values, first indices, inverse indices and counts") {
   const Tensor x = f32({2, 4}, {2, 1, NAN, 1, 3, 1, NAN, 2});
   const auto all = [&](const Attributes& by) {
     std::vector<Tensor> out;
@@ -140,7 +140,7 @@ TEST_CASE("unique says what there is, where it is first, and how often") {
            numbers({2, 2}, {0, 1, 9, 2}, DType::U8)));
 }
 
-TEST_CASE("reverse-sequence turns the first elements of each sequence") {
+TEST_CASE("reverse-sequence reverses the leading elements of each sequence") {
   const Tensor x = rising({4, 2}), lengths = numbers({3, 1});
   CHECK(is(apply("reverse-sequence", {x, lengths}), {4, 2}, {4, 1, 2, 3, 0, 5, 6, 7}));
   const Attributes by_rows = Attributes().set("batch-axis", Index{0}).set("time-axis", 1);
@@ -151,7 +151,7 @@ TEST_CASE("reverse-sequence turns the first elements of each sequence") {
         }) == "reverse-sequence: the length 5 does not fit x [4, 2]");
 }
 
-TEST_CASE("nll-loss weighs classes, and leaves out what is ignored") {
+TEST_CASE("nll-loss weights classes and skips ignored targets") {
   const Tensor x = f32({3, 2}, {-1, -2, -3, -4, -5, -6}), targets = numbers({1, 0, 1});
   const Tensor weight = f32({2}, {1, 3});
   const auto loss = [&](const char* reduction) {
@@ -174,7 +174,7 @@ TEST_CASE("nll-loss weighs classes, and leaves out what is ignored") {
         }) == "nll-loss: x and targets must be [N, C, ...] and [N, ...], got [3, 2] and [2]");
 }
 
-TEST_CASE("einsum reads diagonals, dots and what is said of the result") {
+TEST_CASE("einsum supports diagonals, ellipses and implicit or explicit results") {
   const auto e = [](const char* equation, std::initializer_list<Tensor> in) {
     return apply("einsum", in, word("equation", equation));
   };

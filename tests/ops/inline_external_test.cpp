@@ -99,19 +99,19 @@ std::size_t check_cases(const std::vector<OperatorCase>& cases, std::span<const 
 
 }  // namespace
 
-TEST_CASE("an external sparsifier inline gives the bits that it gives afterwards") {
+TEST_CASE("inline external sparsifiers are bit-identical to sparsifying afterwards") {
   const Warnings quiet;
   CHECK(check_cases(operator_cases(), std::span(externals).first(3)) > 100);
 }
 
-TEST_CASE("so it does in products of several tiles, which two threads share") {
+TEST_CASE("inline external sparsifiers are bit-identical for several tiles on two threads") {
   const Warnings quiet;
   const Threads threads(2);
   const std::size_t calls = tiled_cases().size() * 4;
   CHECK(check_cases(tiled_cases(), std::span(externals).first(4)) > calls);
 }
 
-TEST_CASE("products of sparse weights give the same bits, too") {
+TEST_CASE("external sparsifiers of sparse products are bit-identical to sparsifying afterwards") {
   const Warnings quiet;
   Dice dice(6);
   for (const char* by : {"magnitude:sparsity=0.75", "nmg:n=1,m=4,g=4", "nm:n=2,m=4"})

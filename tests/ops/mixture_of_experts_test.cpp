@@ -33,7 +33,7 @@ Attributes choosing(Index k, bool normalize) {
 
 }  // namespace
 
-TEST_CASE("a mixture adds the top experts' results, by their probabilities or shares of them") {
+TEST_CASE("mixture-of-experts sums the top-k experts by raw or normalized probabilities") {
   const Tensor x = tensor({3, 1}, {2, 1, -1});
   // Probabilities 1 / 8, 2 / 8, 5 / 8, in another order for the second token.
   const auto log = [](float p) { return std::log(p); };
@@ -51,7 +51,7 @@ TEST_CASE("a mixture adds the top experts' results, by their probabilities or sh
   check(values(2, true), {4 * (3 * 5 + 2 * 2) / 7.0f, (1 * 5 + 3 * 2) / 7.0f, 0});
 }
 
-TEST_CASE("of experts that are as probable, the first ones are taken, and others get no gradient") {
+TEST_CASE("ties between experts go to the first ones, and unselected experts get no gradient") {
   const Tensor x = tensor({1, 1}, {1}), logits = tensor({1, 3}, {0, 0, 0});
   CHECK(is(mixture(operands(x, logits), choosing(2, true)), tensor({1, 1}, {1.5})));
   Tape tape;
@@ -69,7 +69,7 @@ TEST_CASE("of experts that are as probable, the first ones are taken, and others
   CHECK(std::abs(slopes[2]) < 1e-7f);
 }
 
-TEST_CASE("experts in sparse layouts have the result and the gradients of dense ones") {
+TEST_CASE("experts in sparse layouts match dense experts, forward and backward") {
   const Index features = 8, hidden = 12;
   Dice dice(5);
   std::vector<Tensor> sparse{normals(dice, {5, features}), normals(dice, {5, 2})}, dense = sparse;
@@ -103,7 +103,7 @@ TEST_CASE("experts in sparse layouts have the result and the gradients of dense 
   }
 }
 
-TEST_CASE("operands of a mixture that do not fit are refused with what they are") {
+TEST_CASE("mixture-of-experts rejects mismatched operands and invalid attributes") {
   const Tensor x = tensor({2, 1}, {1, 2}), logits = Dense::zeros(DType::F32, {2, 3});
   const auto error = [&](std::vector<Tensor> in, const Attributes& a) {
     return error_of([&] { mixture(std::move(in), a); });

@@ -52,7 +52,7 @@ TEST_CASE("squeeze, unsqueeze and flatten share the values of their input") {
   CHECK(memory_of(flatten(x)) == memory_of(x));
 }
 
-TEST_CASE("an extent of 0 in a shape may stand for the input's own") {
+TEST_CASE("reshape with copy-zeros replaces 0 in the shape by the input's extent") {
   const Attributes by = Attributes().set("shape", List{0, 0, -1}).set("copy-zeros", 1);
   CHECK(apply("reshape", {rising({2, 3, 4, 5})}, by).shape() == Shape{2, 3, 20});
   CHECK(
@@ -61,7 +61,7 @@ TEST_CASE("an extent of 0 in a shape may stand for the input's own") {
       }) == "reshape: x [6] has no extent for the 0 at axis 1 of the shape [2, 0]");
 }
 
-TEST_CASE("slices have steps, go backwards, and end where the axis ends") {
+TEST_CASE("slice supports positive and negative steps and clamps out-of-range ends") {
   const Tensor x = rising({2, 4});
   CHECK(is(slice_axes(x, {1, 0}, {2, 3}, {0, 1}, {1, 2}), {1, 2}, {4, 6}));
   CHECK(is(slice_axes(x, {0, 1}, {-1, 1000}), {1, 3}, {1, 2, 3}));
@@ -73,7 +73,7 @@ TEST_CASE("slices have steps, go backwards, and end where the axis ends") {
   CHECK(slice_axes(rising({0, 3}), {-1}, {5}, {}, {-1}).shape() == Shape{0, 3});
 }
 
-TEST_CASE("slice, expand, tile and pad move every element where they say, of any dtype") {
+TEST_CASE("slice, expand, tile and pad match an element-by-element reference for any dtype") {
   Dice dice(3);
   for (const DType dtype : movable_dtypes())
     for (const Shape& shape : {Shape{3, 5}, Shape{41, 67}}) {
@@ -116,7 +116,7 @@ TEST_CASE("slice, expand, tile and pad move every element where they say, of any
     }
 }
 
-TEST_CASE("pad repeats reflections, and takes its value as a number or as an input") {
+TEST_CASE("pad repeats reflections and takes its value as an attribute or an input") {
   CHECK(is(pad(rising({3}), {5, 0}, "reflect"), {8}, {1, 0, 1, 2, 1, 0, 1, 2}));
   CHECK(is(pad(rising({1}), {2, 1}, "reflect"), {4}, {0, 0, 0, 0}));
   CHECK(is(pad(rising({2}), {1, 1}, "constant", 7), {4}, {7, 0, 1, 7}));
@@ -127,7 +127,7 @@ TEST_CASE("pad repeats reflections, and takes its value as a number or as an inp
   CHECK(is(pad(rising({}), {}), rising({})));
 }
 
-TEST_CASE("gather takes what ids name along an axis, -1 being the last one") {
+TEST_CASE("gather selects slices along an axis and accepts negative indices") {
   const Tensor x = rising({2, 3, 2});
   CHECK(is(gather(x, int64s({-1, 0}), 1), {2, 2, 2}, {4, 5, 0, 1, 10, 11, 6, 7}));
   CHECK(is(gather(x, int64s({2, 1}, {1, 0}), 2), {2, 3, 2, 1},
@@ -141,14 +141,14 @@ TEST_CASE("gather takes what ids name along an axis, -1 being the last one") {
   CHECK(is(y, gather(x, int64s({2, 0}), 1)));
 }
 
-TEST_CASE("gather-elements takes each element where its id says") {
+TEST_CASE("gather-elements selects one element per index along an axis") {
   const Tensor x = f32({3, 3}, {1, 2, 3, 4, 5, 6, 7, 8, 9});
   CHECK(is(gather_elements(x, int64s({2, 3}, {1, 2, 0, 2, 0, 0})), {2, 3}, {4, 8, 3, 7, 2, 3}));
   CHECK(is(gather_elements(x, int64s({2, 2}, {-1, -2, 0, 0}), 1), {2, 2}, {3, 2, 4, 4}));
   CHECK(is(gather_elements(int64s({5, 6}), int64s({1, 1, 0})), int64s({6, 6, 5})));
 }
 
-TEST_CASE("trilu keeps a triangle of each matrix, of any dtype") {
+TEST_CASE("trilu keeps the upper or lower triangle of each matrix") {
   const Tensor x = f32({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(is(trilu(x), {2, 3}, {1, 2, 3, 0, 5, 6}));
   CHECK(is(trilu(x, 1), {2, 3}, {0, 2, 3, 0, 0, 6}));
@@ -160,7 +160,7 @@ TEST_CASE("trilu keeps a triangle of each matrix, of any dtype") {
            int64s({1, 2, 2}, {0, 2, 0, 0})));
 }
 
-TEST_CASE("shapes, sizes, constants and ranges are made as tensors") {
+TEST_CASE("shape, size, constant-of-shape and range return the expected tensors") {
   const Tensor x = rising({2, 3, 4});
   CHECK(integers_of(apply("shape", {x})) == std::vector<std::int64_t>{2, 3, 4});
   CHECK(integers_of(apply("shape", {x}, Attributes().set("begin", -2).set("end", 9))) ==
@@ -178,7 +178,7 @@ TEST_CASE("shapes, sizes, constants and ranges are made as tensors") {
   CHECK(is(apply("range", {int64s({}, {10}), int64s({}, {6}), int64s({}, {-3})}), int64s({10, 7})));
 }
 
-TEST_CASE("lists may come as inputs, and a shape that is computed passes no gradient") {
+TEST_CASE("attribute lists can be given as inputs, and a computed shape passes no gradient") {
   const Tensor x = rising({2, 3});
   CHECK(apply("reshape", {x, int64s({3, -1})}).shape() == Shape{3, 2});
   CHECK(apply("unsqueeze", {x, int64s({0})}).shape() == Shape{1, 2, 3});
@@ -196,7 +196,7 @@ TEST_CASE("lists may come as inputs, and a shape that is computed passes no grad
         }) == "tile: 'repeats' is given both as an attribute and as an input");
 }
 
-TEST_CASE("movement that does not fit is refused with the shapes") {
+TEST_CASE("movement operators reject mismatched shapes, axes and indices") {
   const Tensor x = rising({2, 6});
   CHECK(error_of([&] { squeeze(x, {1}); }) == "squeeze: axis 1 of x [2, 6] must have extent 1");
   CHECK(error_of([&] { unsqueeze(x, {0, 0}); }) == "unsqueeze: axis 0 occurs twice in [0, 0]");

@@ -26,7 +26,7 @@ Tensor line(const Numbers& v) {
   std::ranges::copy(v, x.values.mutate<float>().begin());
   return x;
 }
-// The gradient of x, that of the result being 1, 2, 3, ...
+// The gradient of x if the gradient of the result is 1, 2, 3, ...
 Numbers numbered_grad(const Tensor& x, Name op, const Attributes& a) {
   Tape tape;
   const Var p = tape.parameter(x);
@@ -44,7 +44,7 @@ constexpr float not_a_number = std::numeric_limits<float>::quiet_NaN();
 
 }  // namespace
 
-TEST_CASE("of equals the first one is the largest, and NaN is larger than all") {
+TEST_CASE("max-pool takes the first of equal elements and treats NaN as the largest") {
   CHECK(numbered_grad(line({1, 1, 1, 1}), "max-pool", window(2, 1)) == Numbers{1, 2, 3, 0});
   CHECK(numbered_grad(line({-infinite, -infinite}), "max-pool", window(2, 1)) == Numbers{1, 0});
   const Numbers y = numbers_in(max_pool(line({infinite, not_a_number, 3, 4}), window(2, 1)));
@@ -57,22 +57,21 @@ TEST_CASE("of equals the first one is the largest, and NaN is larger than all") 
         Numbers{0, 1, 0, 0});
 }
 
-TEST_CASE("with ceil a last window begins in x or in the padding before it") {
+TEST_CASE("with ceil, the last pooling window starts in x or in the padding before it") {
   const Tensor x = line({1, 2, 3, 4, 5});
   CHECK(numbers_in(max_pool(x, window(2, 2))) == Numbers{2, 4});
   CHECK(numbers_in(max_pool(x, window(2, 2).set("ceil", 1))) == Numbers{2, 4, 5});
   // A third window would start after x, in the padding.
   const Attributes padded = window(2, 3).set("pads", List{1, 1}).set("ceil", 1);
   CHECK(numbers_in(max_pool(x, padded)) == Numbers{1, 4});
-  // One element of padding counts, and nothing after it.
+  // The last window counts its one element of padding, but nothing beyond it.
   const Attributes mean = window(3, 3).set("pads", List{0, 1}).set("ceil", 1);
   CHECK(numbers_in(average_pool(line({3, 3, 3, 6}), mean)) == Numbers{3, 6});
   CHECK(numbers_in(average_pool(line({3, 3, 3, 6}), Attributes(mean).set("count-pads", 1))) ==
         Numbers{3, 3});
 }
 
-TEST_CASE(
-    "a window in the padding alone has -infinite, its mean is 0, and nobody gets its gradient") {
+TEST_CASE("a pooling window entirely in padding gives -infinity or 0 and passes no gradient") {
   const Attributes a = window(1, 1).set("pads", List{1, 0});
   CHECK(numbers_in(max_pool(line({5, 6}), a)) == Numbers{-infinite, 5, 6});
   CHECK(numbers_in(average_pool(line({5, 6}), a)) == Numbers{0, 5, 6});
@@ -81,7 +80,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "adaptive windows overlap where the sizes do not divide each other, and repeat elements") {
+    "adaptive pooling windows overlap for indivisible sizes and repeat elements to upsample") {
   const Tensor x = line({1, 2, 3, 4, 6});
   CHECK(numbers_in(adaptive_average_pool(x, {2})) == Numbers{2, 13.0f / 3});
   CHECK(numbers_in(adaptive_max_pool(line({1, 2}), {4})) == Numbers{1, 1, 2, 2});
@@ -89,7 +88,7 @@ TEST_CASE(
         Numbers{3, 7});
 }
 
-TEST_CASE("pools of no images are empty, and so are their gradients") {
+TEST_CASE("pooling an empty batch gives an empty result and gradient") {
   Tape tape;
   const Var x = tape.parameter(Dense::zeros(DType::F32, {0, 4, 4, 3}));
   const Var y = max_pool(x, Attributes().set("kernel", List{2, 2}));
@@ -98,7 +97,7 @@ TEST_CASE("pools of no images are empty, and so are their gradients") {
   CHECK(x.grad()->shape() == x.shape());
 }
 
-TEST_CASE("a pool says what does not fit") {
+TEST_CASE("pooling rejects invalid kernels, sizes, attributes and shapes") {
   const Tensor x = Dense::zeros(DType::F32, {1, 4, 4, 2});
   const auto error = [&](const Attributes& a) { return error_of([&] { max_pool(x, a); }); };
   CHECK(error({}) == "max-pool: kernel is [0, 0]: expected 2 integers >= 1");
@@ -115,7 +114,7 @@ TEST_CASE("a pool says what does not fit") {
         }) == "max-pool: x must be [N, spatial..., C] with 1 to 3 spatial axes, got [4, 4]");
 }
 
-TEST_CASE("resize takes sizes or scales, and places elements as its attributes say") {
+TEST_CASE("resize accepts sizes or scales, modes and coordinate transformations") {
   const Tensor x = line({1, 2, 3, 4});
   const auto to = [&](const Attributes& a) { return numbers_in(resize(x, a)); };
   CHECK(to(Attributes().set("size", List{2})) == Numbers{1, 3});
@@ -140,15 +139,14 @@ TEST_CASE("resize takes sizes or scales, and places elements as its attributes s
         "resize: unknown mode 'lanczos'");
 }
 
-TEST_CASE("groups of channels that do not vary are normalised to beta") {
+TEST_CASE("group-norm of constant groups gives beta") {
   const Tensor x = Tensor(Dense::of({2, 1, 2}, {2, 2, -8, -8}));
   const Tensor gamma = Tensor(Dense::of({2}, {1, 2})), beta = Tensor(Dense::of({2}, {0, 3}));
   CHECK(numbers_in(group_norm(x, gamma, beta, 1)) == Numbers{0, 3, 0, 3});
   CHECK(has(error_of([&] { group_norm(x, gamma, beta, 3); }), "are not divisible by 3 groups"));
 }
 
-TEST_CASE(
-    "indices of max-pool count elements with channels first, row by row or column by column") {
+TEST_CASE("max-pool-indices count channels first, in row-major or column-major order") {
   // Two images of 2 x 4 pixels and 2 channels; the second channel is the first one from the back.
   Dense x = Dense::zeros(DType::F32, {2, 2, 4, 2});
   const auto v = x.values.mutate<float>();

@@ -54,7 +54,7 @@ Tensor weight(Dice& dice, const Shape& shape, const std::string& spec) {
 
 }  // namespace
 
-TEST_CASE("linear in every layout is that of dense, and so are its gradients at its positions") {
+TEST_CASE("linear with weights in every layout matches dense, forward and backward") {
   Dice dice(1);
   const auto f = [](const std::vector<Var>& v) {
     return v.size() == 3 ? linear(v[0], v[1], v[2]) : linear(v[0], v[1]);
@@ -83,7 +83,7 @@ TEST_CASE("linear in every layout is that of dense, and so are its gradients at 
   for (const std::string& text : log) CHECK_MESSAGE(has(text, ": exact"), text);
 }
 
-TEST_CASE("conv in every layout is that of dense, and so are its gradients at its positions") {
+TEST_CASE("conv with weights in every layout matches dense, forward and backward") {
   Dice dice(6);
   struct Case {
     Shape x, w;
@@ -125,7 +125,7 @@ TEST_CASE("conv in every layout is that of dense, and so are its gradients at it
   for (const std::string& text : log) CHECK_MESSAGE(has(text, ": exact"), text);
 }
 
-TEST_CASE("matmul with a sparse factor on either side is that of dense, with its gradients") {
+TEST_CASE("matmul with a sparse factor on either side matches dense, forward and backward") {
   Dice dice(2);
   const auto f = [](const std::vector<Var>& v) { return matmul(v[0], v[1]); };
   for (const std::string& spec : specs()) {
@@ -157,7 +157,7 @@ TEST_CASE("matmul with a sparse factor on either side is that of dense, with its
   }
 }
 
-TEST_CASE("matmul broadcasts batches as numpy does, and sums what comes back over them") {
+TEST_CASE("matmul broadcasts batches as in NumPy, and gradients have the operands' shapes") {
   Dice dice(3);
   const auto f = [](const std::vector<Var>& v) { return matmul(v[0], v[1]); };
   const Tensor a = normals(dice, {2, 1, 3, 4}), b = normals(dice, {5, 4, 2});
@@ -177,7 +177,7 @@ TEST_CASE("matmul broadcasts batches as numpy does, and sums what comes back ove
   CHECK(got.grads[1].shape() == b.shape());
 }
 
-TEST_CASE("the gradient of one matrix that multiplied an empty batch is 0") {
+TEST_CASE("the gradient of a matrix multiplied by an empty batch is 0") {
   const auto f = [](const std::vector<Var>& v) { return matmul(v[0], v[1]); };
   Dice dice(6);
   for (const auto& [a, b] : {std::pair<Shape, Shape>{{1, 5, 6}, {0, 6, 7}}, {{0, 5, 6}, {6, 7}}}) {
@@ -187,15 +187,14 @@ TEST_CASE("the gradient of one matrix that multiplied an empty batch is 0") {
   }
 }
 
-TEST_CASE("the gradient of a weight that convolved no images is 0") {
+TEST_CASE("the weight gradient of conv over an empty batch is 0") {
   const auto f = [](const std::vector<Var>& v) { return conv(v[0], v[1]); };
   Dice dice(7);
   const Result got = taped(f, {normals(dice, {0, 5, 6, 4}), normals(dice, {3, 4, 3, 3})});
   CHECK(floats(got.grads[1].to_dense()) == std::vector<float>(3 * 4 * 3 * 3));
 }
 
-TEST_CASE(
-    "outputs and gradients of products in any format are what sparsifying the dense ones is") {
+TEST_CASE("outputs and gradients of products in sparse formats match sparsified dense ones") {
   Dice dice(4);
   const Tensor x = normals(dice, {37, 23}), w = weight(dice, {11, 23}, "nmg:n=1,m=4,g=3"),
                d = normals(dice, {11, 23}), b = normals(dice, {23, 37});
@@ -227,7 +226,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("products refuse operands that do not fit, and say how") {
+TEST_CASE("products reject mismatched operands and gradients") {
   const auto why = [](auto&& f) { return error_of(f); };
   const Tensor x = Dense::zeros(DType::F32, {8, 768}), w = Dense::zeros(DType::F32, {10, 1024}),
                d = Dense::zeros(DType::F64, {10, 768});
@@ -249,7 +248,7 @@ TEST_CASE("products refuse operands that do not fit, and say how") {
   }
 }
 
-TEST_CASE("an output without elements is masked where it is asked for") {
+TEST_CASE("an empty output can have the layout masked") {
   const Tensor y =
       scale(Tensor(Dense::zeros(DType::F32, {0})), 2, OutFormat::fused(KeepAll{}, Spec("masked")));
   CHECK(y.layout() == "masked");

@@ -19,7 +19,7 @@ float value(const Tensor& scalar) {
 
 }  // namespace
 
-TEST_CASE("sum and mean go over the axes that are named, or over all") {
+TEST_CASE("sum and mean reduce the given axes, or all axes by default") {
   const Tensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(value(sum(x)) == 21);
   CHECK(value(mean(x)) == 3.5f);
@@ -31,13 +31,13 @@ TEST_CASE("sum and mean go over the axes that are named, or over all") {
   CHECK(is(sum(tensor({2, 2, 2}, {1, 2, 3, 4, 5, 6, 7, 8}), {0, 2}), tensor({2}, {14, 22})));
 }
 
-TEST_CASE("sums of many small numbers are not lost beside what they make") {
+TEST_CASE("sum and mean of a million small values lose no precision") {
   const Tensor x = tensor({1 << 20}, std::vector<float>(1 << 20, 0.1f));
   CHECK(value(sum(x)) == static_cast<float>((1 << 20) * double{0.1f}));
   CHECK(value(mean(x)) == 0.1f);
 }
 
-TEST_CASE("the gradients of sum and mean are repeated over what was summed") {
+TEST_CASE("the gradients of sum and mean are broadcast over the reduced axes") {
   Tape tape;
   const Var x = tape.parameter(tensor({2, 2}, {1, 2, 3, 4}));
   tape.backward(sum(x, {0}), tensor({2}, {5, 6}), true);
@@ -46,7 +46,7 @@ TEST_CASE("the gradients of sum and mean are repeated over what was summed") {
   CHECK(is(*x.grad(), tensor({2, 2}, {5.25, 6.25, 5.25, 6.25})));
 }
 
-TEST_CASE("cross-entropy is the mean surprise of the targets that count") {
+TEST_CASE("cross-entropy averages the loss over the targets that are not ignored") {
   const float ln3 = std::log(3.0f);
   // Probabilities 1/4 and 3/4, then 1/2 and 1/2.
   const Tensor x = tensor({3, 2}, {0, ln3, 8, 8, 1, 5});
@@ -63,7 +63,7 @@ TEST_CASE("cross-entropy is the mean surprise of the targets that count") {
   for (std::size_t i = 0; i < dx.size(); ++i) CHECK(dx[i] == doctest::Approx(expected[i]));
 }
 
-TEST_CASE("label smoothing shares out a part of what is wanted") {
+TEST_CASE("label smoothing mixes the hard loss with the mean loss over all classes") {
   // log-softmax of log(1, 2, 5) is log(1/8, 2/8, 5/8).
   const Tensor x = tensor({1, 3}, {0, std::log(2.0F), std::log(5.0F)});
   const double hard = -std::log(5.0 / 8), all = -std::log(1.0 / 8 * 2 / 8 * 5 / 8) / 3;
@@ -75,7 +75,7 @@ TEST_CASE("label smoothing shares out a part of what is wanted") {
   CHECK(error_of([&] { smoothed(1); }) == "cross-entropy: smoothing must be in [0, 1), got 1");
 }
 
-TEST_CASE("kl-divergence is how far logits are from those wanted, at a temperature") {
+TEST_CASE("kl-divergence matches its definition with a temperature and ignored targets") {
   const Tensor wanted = tensor({2, 2}, {0, std::log(3.0F), 7, 7});  // 1/4, 3/4
   const Tensor x = tensor({2, 2}, {5, 5, 0, 1});                    // 1/2, 1/2
   const double apart = 0.25 * std::log(0.5) + 0.75 * std::log(1.5);
@@ -101,7 +101,7 @@ TEST_CASE("mse is the mean of the squared differences") {
   CHECK(is(*y.grad(), tensor({2}, {1, -3})));
 }
 
-TEST_CASE("what reductions and losses cannot take is refused with what it is") {
+TEST_CASE("reductions and losses reject invalid axes, shapes, dtypes and targets") {
   const Tensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6});
   CHECK(error_of([&] { sum(x, {2}); }) == "sum: [2, 3] has no axis 2");
   CHECK(error_of([&] { mean(x, {1, -1}); }) == "mean: axis -1 occurs twice in [1, -1]");

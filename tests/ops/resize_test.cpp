@@ -23,14 +23,14 @@ std::vector<float> resized_row(Index n, float scale) {
 
 }  // namespace
 
-TEST_CASE("extents are products in float32") {
+TEST_CASE("resize computes output extents in float32") {
   CHECK(resized_row(10, 0.7F).size() == 7);
   CHECK(resized_row(10, 0.9F).size() == 9);
   CHECK(resized_row(5, 1.4F).size() == 7);
   CHECK(resized_row(10, 2.3F).size() == 23);
 }
 
-TEST_CASE("the nearest element is found in float32") {
+TEST_CASE("resize computes the nearest element in float32") {
   CHECK(resized_row(6, 1 / 3.0F) == std::vector<float>{0, 3});
   CHECK(resized_row(6, 4 / 3.0F) == std::vector<float>{0, 0, 1, 2, 3, 3, 4, 5});
 }

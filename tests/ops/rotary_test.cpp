@@ -27,7 +27,7 @@ constexpr float quarter = 1.57079633f;  // a quarter turn
 
 }  // namespace
 
-TEST_CASE("rotary turns features I and I + R / 2 of each head by position * frequency") {
+TEST_CASE("rotary rotates features i and i + R/2 of each head by position * frequency") {
   // One token of two heads at position 1: the first pairs make a quarter turn, the others a half.
   const Tensor x = tensor({1, 1, 8}, {1, 2, 3, 4, 5, 6, 7, 8});
   const Tensor f = tensor({2}, {quarter, 2 * quarter});
@@ -42,8 +42,7 @@ TEST_CASE("rotary turns features I and I + R / 2 of each head by position * freq
              {-3, -2, 1, -4, -7, -6, 5, -8, -3, -2, 1, -4, -7, -6, 5, -8}));
 }
 
-TEST_CASE(
-    "interleaved rotary turns neighbours, features beyond the frequencies stay, scale counts") {
+TEST_CASE("rotary supports interleaved features, a scale and partial rotation") {
   const Tensor x = tensor({1, 1, 5}, {1, 2, 3, 4, 5}), f = tensor({2}, {quarter, 2 * quarter});
   const auto with = [&](const Tensor& frequencies, const Attributes& a) {
     return apply("rotary", {x, int64s({1}), frequencies}, a);
@@ -54,13 +53,13 @@ TEST_CASE(
   CHECK(near(with(tensor({1}, {quarter}), {}), {-2, 1, 3, 4, 5}));
 }
 
-TEST_CASE("the angle of a far position is the product in float32, as in transformers") {
+TEST_CASE("the rotary angle of a large position is a float32 product, as in transformers") {
   const float frequency = 0.1f, angle = 100003.0f * frequency;
   const Tensor y = rotary(tensor({1, 1, 2}, {1, 0}), int64s({100003}), tensor({1}, {frequency}), 1);
   CHECK(near(y, {std::cos(angle), std::sin(angle)}));
 }
 
-TEST_CASE("operands of rotary that do not fit are refused with what they are") {
+TEST_CASE("rotary rejects mismatched operands and invalid attributes") {
   const Tensor x = tensor({1, 2, 4}, std::vector<float>(8)), f = tensor({2}, {1, 1});
   const auto error = [](auto&&... in) { return error_of([&] { rotary(in...); }); };
   const Tensor positions = int64s({0, 1});

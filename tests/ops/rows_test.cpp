@@ -34,7 +34,7 @@ Tensor rms_norm(const Tensor& x, const Tensor& weight, double eps) {
 
 }  // namespace
 
-TEST_CASE("softmax shares 1 out along its axis, however large the numbers are") {
+TEST_CASE("softmax sums to 1 along its axis and does not overflow") {
   const float ln3 = std::log(3.0f);
   CHECK(near(softmax(tensor({2, 2}, {0, ln3, 5, 5})), {2, 2}, {0.25, 0.75, 0.5, 0.5}));
   CHECK(near(softmax(tensor({2, 2}, {0, 7, ln3, 7}), 0), {2, 2}, {0.25, 0.5, 0.75, 0.5}));
@@ -44,12 +44,12 @@ TEST_CASE("softmax shares 1 out along its axis, however large the numbers are") 
   CHECK(softmax(tensor({0, 3}, {})).shape() == Shape{0, 3});
 }
 
-TEST_CASE("log-softmax has the digits of what softmax rounds to 0") {
+TEST_CASE("log-softmax is accurate where softmax underflows to 0") {
   CHECK(near(log_softmax(tensor({2}, {0, -1000})), {2}, {0, -1000}));
   CHECK(near(log_softmax(tensor({2, 1}, {3, 3}), 0), {2, 1}, {-0.6931472f, -0.6931472f}));
 }
 
-TEST_CASE("layer-norm gives rows the mean beta and the deviation gamma") {
+TEST_CASE("layer-norm normalizes rows and applies gamma and beta") {
   const Tensor gamma = tensor({2}, {10, 100}), beta = tensor({2}, {1, 2});
   CHECK(near(layer_norm(tensor({2, 2}, {1, 3, 9, 5}), gamma, beta, 0), {2, 2}, {-9, 102, 11, -98}));
   // The variance of values far from 0.
@@ -58,7 +58,7 @@ TEST_CASE("layer-norm gives rows the mean beta and the deviation gamma") {
   CHECK(near(layer_norm(tensor({1, 2}, {2, 4}), gamma, beta, 3), {1, 2}, {-4, 52}));
 }
 
-TEST_CASE("rms-norm divides runs by their root mean square, and leaves their mean") {
+TEST_CASE("rms-norm divides each head by its root mean square without subtracting the mean") {
   const Tensor weight = tensor({2}, {10, 100});
   // sqrt((49 + 1) / 2) = 5.
   CHECK(near(rms_norm(tensor({2, 2}, {7, 1, -1, 7}), weight, 0), {2, 2}, {14, 20, -2, 140}));
@@ -73,7 +73,7 @@ TEST_CASE("rms-norm divides runs by their root mean square, and leaves their mea
   CHECK(rms_norm(tensor({0, 4}, {}), weight, 0).shape() == Shape{0, 4});
 }
 
-TEST_CASE("embedding gives the table's rows, and rows get the sum of their uses' gradients") {
+TEST_CASE("embedding returns rows of the table and sums the gradients of repeated rows") {
   Tape tape;
   const Var table = tape.parameter(tensor({3, 2}, {1, 2, 3, 4, 5, 6}));
   const Var y = embedding(table, ids({3}, {2, 0, 2}));
@@ -83,7 +83,7 @@ TEST_CASE("embedding gives the table's rows, and rows get the sum of their uses'
   CHECK(embedding(table, ids({2, 1, 2}, {0, 0, 1, 1})).shape() == Shape{2, 1, 2, 2});
 }
 
-TEST_CASE("inputs of operators on rows that do not fit are refused with what they are") {
+TEST_CASE("softmax, norms and embedding reject mismatched inputs and invalid attributes") {
   const Tensor x = tensor({2, 3}, {1, 2, 3, 4, 5, 6}), g = tensor({3}, {1, 1, 1});
   CHECK(error_of([&] { softmax(x, 2); }) == "softmax: [2, 3] has no axis 2");
   CHECK(error_of([&] { log_softmax(tensor({}, {1})); }) == "log-softmax: [] has no axis -1");
@@ -113,7 +113,7 @@ TEST_CASE("inputs of operators on rows that do not fit are refused with what the
         "embedding: the table must be a matrix, got [3]");
 }
 
-TEST_CASE("rows are sparsified as they are written, and as a whole where that is not possible") {
+TEST_CASE("row operators sparsify inline, or the whole dense result where inline is unsupported") {
   Dice dice(4);
   const Tensor x = normals(dice, {30, 40}), g = normals(dice, {40}), b = normals(dice, {40});
   const auto check = [](const auto& f, double at) {

@@ -18,13 +18,13 @@ using namespace sten::testing;
 
 namespace {
 
-// Sums of up to 300 products in float32, in another order, against the largest.
+// Compares relative to the largest value: sums of up to 300 float32 products in another order.
 void check_alike_to(const Tensor& got, const Tensor& wanted, double most = 1e-6) {
   REQUIRE(got.shape() == wanted.shape());
   CHECK(sten::testing::furthest(doubles(got), doubles(wanted)) <= most);
 }
 // Compares at x's positions.
-void check_on_device(const Tensor& got, const Tensor& wanted, const Tensor& x) {
+void check_at_positions(const Tensor& got, const Tensor& wanted, const Tensor& x) {
   CHECK(got.spec() == x.spec());
   CHECK(same_mask(got.stored(), x.stored()));
   check_alike_to(got, masked_by(wanted.to_dense(), x.stored()));
@@ -44,7 +44,7 @@ Formats relu_in(const char* layout) {
 
 }  // namespace
 
-TEST_CASE("a linear layer takes csr x forwards and backwards, whatever else is sparse") {
+TEST_CASE("linear with csr activations matches dense, forward and backward, without a fallback") {
   const Strict strict;
   Dice dice(1);
   for (const Shape& shape : {Shape{7, 300}, Shape{0, 5}, Shape{3, 4, 17}, Shape{5, 1}})
@@ -70,12 +70,12 @@ TEST_CASE("a linear layer takes csr x forwards and backwards, whatever else is s
           const auto wanted = walk(x.to_dense(), dy.to_dense(), OutFormat::dense());
           const auto all = walk(x, dy, OutFormat::dense()), some = walk(x, dy, positions("csr"));
           for (const std::size_t i : {0, 1, 2, 3}) check_alike_to(all[i], wanted[i]);
-          check_on_device(some[1], wanted[1], x);
+          check_at_positions(some[1], wanted[1], x);
           CHECK(all[2].spec() == w.spec());
         }
 }
 
-TEST_CASE("two layers with csr activations, nine of ten being 0, learn as dense ones do") {
+TEST_CASE("two layers with 90 % sparse csr activations match dense, forward and backward") {
   const Strict strict;
   Dice dice(2);
   const Tensor x = normals(dice, {80, 64}), w = normals(dice, {300, 64}),
@@ -117,7 +117,7 @@ TEST_CASE("two layers with csr activations, nine of ten being 0, learn as dense 
   }
 }
 
-TEST_CASE("several layers in a row have sparse activations and sparse gradients between them") {
+TEST_CASE("weight gradients of several layers with csr activations match dense") {
   const Strict strict;
   Dice dice(3);
   const Tensor x = normals(dice, {40, 24}), dy = normals(dice, {40, 10});
@@ -140,7 +140,7 @@ TEST_CASE("several layers in a row have sparse activations and sparse gradients 
   for (int i = 0; i < 3; ++i) check_alike_to(got[i], wanted[i]);
 }
 
-TEST_CASE("relu takes gradients in csr at other positions than those of its output") {
+TEST_CASE("relu accepts csr gradients at positions other than those of its output") {
   const Strict strict;
   Dice dice(4);
   const Tensor x = normals(dice, {6, 20}), dy = some_of(dice, {6, 20}, "csr", 0.4);
@@ -157,7 +157,7 @@ TEST_CASE("relu takes gradients in csr at other positions than those of its outp
   }
 }
 
-TEST_CASE("x in another layout is converted to csr, which the plan says") {
+TEST_CASE("linear plans a conversion to csr for x in other sparse layouts") {
   for (const char* layout : {"bitmask", "csc", "coo", "ell", "bcsr", "nm", "nmg"}) {
     const auto plan = operators().plan({"linear", {layout, "dense"}});
     CHECK(plan->kind == DispatchKind::converted);

@@ -29,14 +29,14 @@ Tensor sparse(Dice& dice, const Shape& shape, const std::string& layout) {
 
 }  // namespace
 
-TEST_CASE("sparse terms of other shapes are repeated as dense ones are") {
+TEST_CASE("adding broadcast csr tensors is bit-identical to adding dense ones") {
   Dice dice(5);
   const Tensor a = sparse(dice, {2, 3, 4}, "csr"), b = sparse(dice, {1, 1, 4}, "csr");
   const Tensor wanted = add(Tensor(a.to_dense()), Tensor(b.to_dense()));
   CHECK(same_bits(add(a, b).to_dense(), wanted.to_dense()));
 }
 
-TEST_CASE("products get their gradients from sparse ones of their outputs, in any layout") {
+TEST_CASE("gradients of products from sparse output gradients match dense, in any layout") {
   const Strict strict;
   Dice dice(1);
   const Tensor x = normals(dice, {7, 11}), w = normals(dice, {5, 11}), b = normals(dice, {5}),
@@ -70,7 +70,7 @@ TEST_CASE("products get their gradients from sparse ones of their outputs, in an
   }
 }
 
-TEST_CASE("a network whose signals are sparse there and back learns what a dense one does") {
+TEST_CASE("a network with sparse activations and gradients has the dense weight gradient") {
   const Strict strict;
   Dice dice(2);
   const Tensor x = normals(dice, {6, 8}), w = normals(dice, {10, 8}), v = normals(dice, {4, 10}),
@@ -84,11 +84,11 @@ TEST_CASE("a network whose signals are sparse there and back learns what a dense
     return *vw.grad();
   };
   const Tensor dense = grads(Formats::dense());
-  // relu's positive outputs, all of them, and gradients in the same positions.
+  // csr stores all positive outputs of relu, and gradients at the same positions.
   check_near(grads(OutFormat::fused(registry().sparsifier(Spec("relu")), Spec("csr"))), dense);
 }
 
-TEST_CASE("what comes back through scale is sparse where it was") {
+TEST_CASE("the gradient of scale can have the sparse layout of the output gradient") {
   const Strict strict;
   Dice dice(3);
   const Tensor x = normals(dice, {4, 6}), dy = sparse(dice, {4, 6}, "coo");
@@ -99,7 +99,7 @@ TEST_CASE("what comes back through scale is sparse where it was") {
   check_near(*v.grad(), scale(Tensor(dy.to_dense()), 3));
 }
 
-TEST_CASE("gradients that do not fit are refused, and stacks go the dense way") {
+TEST_CASE("linear.grad rejects mismatched gradients, and batched matmul.grad falls back to dense") {
   Dice dice(4);
   const Tensor x = normals(dice, {4, 6}), w = normals(dice, {3, 6});
   const Attributes none;

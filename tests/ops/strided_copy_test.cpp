@@ -44,14 +44,14 @@ TEST_CASE("reshape shares the values of its input") {
   CHECK(reshape(tensor({0, 3}, {}), {3, 0}).shape() == Shape{3, 0});
 }
 
-TEST_CASE("transpose exchanges the last two axes, or brings all into an order") {
+TEST_CASE("transpose swaps the last two axes or permutes all axes") {
   CHECK(is(transpose(rising({2, 3})), tensor({3, 2}, {0, 3, 1, 4, 2, 5})));
   CHECK(is(transpose(rising({2, 1, 2}), {-1, 0, 1}), tensor({2, 2, 1}, {0, 2, 1, 3})));
   const Tensor x = rising({1, 4, 1, 3});
   CHECK(memory(transpose(x, {2, 1, 0, 3})) == memory(x));
 }
 
-TEST_CASE("transpose moves every element where its axes say, of any dtype and at any size") {
+TEST_CASE("transpose matches an element-by-element reference for any dtype and axes") {
   Dice dice(8);
   for (const DType dtype : {DType::F32, DType::F64, DType::BF16, DType::I64, DType::U8})
     for (Shape shape : {Shape{5, 3, 4, 2}, Shape{2, 37, 3, 65}, Shape{1, 70, 1, 33}}) {
@@ -64,7 +64,7 @@ TEST_CASE("transpose moves every element where its axes say, of any dtype and at
     }
 }
 
-TEST_CASE("concat joins along its axis and slice cuts from one") {
+TEST_CASE("concat joins tensors along an axis, and slice extracts a range of one") {
   const Tensor a = tensor({2, 1}, {1, 2}), b = tensor({2, 2}, {3, 4, 5, 6});
   CHECK(is(concat(std::vector<Tensor>{a, b, a}, 1), tensor({2, 4}, {1, 3, 4, 1, 2, 5, 6, 2})));
   CHECK(is(concat(std::vector<Tensor>{b, b}), tensor({4, 2}, {3, 4, 5, 6, 3, 4, 5, 6})));
@@ -76,7 +76,7 @@ TEST_CASE("concat joins along its axis and slice cuts from one") {
   CHECK(is(apply("slice", {rising({4})}, Attributes().set("begin", 3)), tensor({1}, {3})));
 }
 
-TEST_CASE("the gradient of a slice is 0 elsewhere, that of a part of concat the part") {
+TEST_CASE("the gradient of slice is 0 outside the slice, and concat splits its gradient") {
   Tape tape;
   const Var a = tape.parameter(rising({2, 1})), b = tape.parameter(rising({2, 2}));
   const Var y = slice(concat(std::vector<Var>{a, b}, 1), 1, 0, 2);
@@ -85,7 +85,7 @@ TEST_CASE("the gradient of a slice is 0 elsewhere, that of a part of concat the 
   CHECK(is(*b.grad(), tensor({2, 2}, {2, 0, 4, 0})));
 }
 
-TEST_CASE("shapes and axes that do not fit are refused with what they are") {
+TEST_CASE("reshape, transpose, concat and slice reject mismatched shapes and axes") {
   const Tensor x = rising({2, 6});
   CHECK(error_of([&] {
           reshape(x, {5, -1});

@@ -38,7 +38,7 @@ std::string step_error(const Tensor& w, const Tensor& g) {
 
 }  // namespace
 
-TEST_CASE("errors of a step name the weight and what does not fit") {
+TEST_CASE("an optimizer step rejects wrong shapes and dtypes, and the error names them") {
   const Dense w = f32({2, 2}, {1, 0, 3, 4});
   const auto shape = step_error(w, f32({4}, {1, 2, 3, 4}));
   CHECK(has(shape, "sgd"));
@@ -51,7 +51,7 @@ TEST_CASE("errors of a step name the weight and what does not fit") {
   CHECK(has(layout, "I8, expected F32 or F64"));
 }
 
-TEST_CASE("state of another shape is refused before anything changes") {
+TEST_CASE("optimizer state of the wrong shape is rejected before the weight changes") {
   const Dense g = f32({2, 2}, {1, 1, 1, 1});
   Parameter p("w", packed(f32({2, 2}, {1, 0, 3, 4}), "csr"));
   const AdamW adam;
@@ -67,7 +67,7 @@ TEST_CASE("state of another shape is refused before anything changes") {
   CHECK(fault_of([&] { adam.step(p, g); }) == Fault::usage);
 }
 
-TEST_CASE("training that takes up its state goes on bit for bit") {
+TEST_CASE("training resumed from a saved weight and optimizer state is bit-identical") {
   Dice dice(1);
   const Dense x = normals(dice, {8, 16});
   const Spec spec = Spec::parse("nmg:n=2,m=4,g=2");
@@ -88,7 +88,7 @@ TEST_CASE("training that takes up its state goes on bit for bit") {
   run(AdamW());
 }
 
-TEST_CASE("a strict program may not make the gradient of a sparse weight dense") {
+TEST_CASE("strict mode rejects gradients without the layout and positions of a csr weight") {
   Dice dice(2);
   const Dense x = normals(dice, {8, 8}), g = normals(dice, {8, 8});
   const Tensor w = packed(x, random_mask(dice, {8, 8}, 0.5), "csr");
@@ -108,7 +108,7 @@ TEST_CASE("a strict program may not make the gradient of a sparse weight dense")
   sgd.step(masked, packed(g, "masked"));
 }
 
-TEST_CASE("a sparse gradient with other positions counts as 0 where it has none") {
+TEST_CASE("a sparse gradient counts as 0 at positions that it does not store") {
   Parameter p(packed(f32({1, 4}, {1, 2, 0, 0}), "csr"));
   Sgd({.rate = 1}).step(p, packed(f32({1, 4}, {0, 5, 6, 0}), "coo"));
   CHECK(floats(p.value.to_dense()) == std::vector<float>{1, -3, 0, 0});

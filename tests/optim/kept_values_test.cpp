@@ -17,7 +17,7 @@ Tensor zeros_with(const Mask& keep) {
 
 }  // namespace
 
-TEST_CASE("numbers at the positions of a mask are taken out in their order, and put back") {
+TEST_CASE("kept values are gathered in order and scattered back to their positions") {
   Mask keep = Mask::none({2, 5});
   for (const Index i : {1, 4, 5, 9}) keep.set(i, true);
   const Tensor w = zeros_with(keep);
@@ -32,7 +32,7 @@ TEST_CASE("numbers at the positions of a mask are taken out in their order, and 
   CHECK(y == std::vector<float>{0, 10, 0, 0, 40, 50, 0, 0, 0, 90});
 }
 
-TEST_CASE("the same at any size and share") {
+TEST_CASE("gather and scatter of kept values match a loop at many sizes and densities") {
   Dice dice(1);
   for (const Index n : {0, 1, 63, 64, 65, 65536, 65537, 200000})
     for (const int share : {0, 1, 3, 4}) {

@@ -19,7 +19,7 @@ std::vector<float> momentum_of(const Parameter& p) {
 
 }  // namespace
 
-TEST_CASE("a pruned weight comes back only where positions are selected anew") {
+TEST_CASE("a pruned weight regrows only in a step that resparsifies") {
   const Tensor start = packed(f32({1, 4}, {4, 0, 3, 0}), "masked");
   const Dense g = f32({1, 4}, {0, -8, 1, 0});
   const Sgd sgd({.rate = 1, .momentum = 0.5});
@@ -37,7 +37,7 @@ TEST_CASE("a pruned weight comes back only where positions are selected anew") {
   CHECK(momentum_of(fresh) == std::vector<float>{0, -8, 0, 0});
 }
 
-TEST_CASE("in a layout of its values alone, what is remembered of a weight goes along with it") {
+TEST_CASE("momentum follows its weights when csr, csc, coo and bitmask are resparsified") {
   for (const char* layout : {"csr", "csc", "coo", "bitmask"}) {
     CAPTURE(std::string(layout));
     Parameter p(packed(f32({2, 2}, {4, 3, 0, 0}), layout));
@@ -49,13 +49,13 @@ TEST_CASE("in a layout of its values alone, what is remembered of a weight goes 
     CHECK(p.value.layout() == layout);
     CHECK(floats(p.value.to_dense()) == std::vector<float>{1.5, 0, -7, 0});
     CHECK(momentum_of(p) == std::vector<float>{1.5, 7});
-    // And on with them.
+    // The next step uses the moved momenta.
     sgd.step(p, f32({2, 2}, {0, 9, 0, 9}));
     CHECK(floats(p.value.to_dense()) == std::vector<float>{0.75, 0, -10.5, 0});
   }
 }
 
-TEST_CASE("steps with and without a new selection are dense ones that the same masks prune") {
+TEST_CASE("steps with and without resparsification match dense steps pruned by the same masks") {
   Dice dice(5);
   const Shape shape{12, 24};
   for (const DType dtype : {DType::F32, DType::F64})
@@ -89,7 +89,7 @@ TEST_CASE("steps with and without a new selection are dense ones that the same m
     }
 }
 
-TEST_CASE("a sparsifier that ranks by gradients gets this step's") {
+TEST_CASE("a sparsifier that ranks by gradients receives the gradient of the current step") {
   Parameter p(packed(f32({1, 4}, {1, 2, 3, 4}), "masked"));
   // |w g| with the updated w: 0.99 * 1, 2 * 0, 3 * 0, 3.9 * 10.
   Sgd({.rate = 0.01})
@@ -97,7 +97,7 @@ TEST_CASE("a sparsifier that ranks by gradients gets this step's") {
   CHECK(ones_of(p.value.stored()) == std::vector<int>{1, 0, 0, 1});
 }
 
-TEST_CASE("a new selection needs a dense gradient and a sparsifier that can select") {
+TEST_CASE("resparsification rejects a sparse gradient and a missing own sparsifier") {
   const Tensor w = packed(f32({1, 4}, {1, 2, 0, 0}), "csr");
   Parameter p("fc1.weight", w);
   const Sgd sgd({.rate = 1, .momentum = 0.5});

@@ -18,7 +18,7 @@ Sparsifier sparsifier(const char* spec) { return registry().sparsifier(Spec::par
 
 }  // namespace
 
-TEST_CASE("a weight that gets other positions keeps what it remembers of those that stay") {
+TEST_CASE("selecting new positions preserves the optimizer state of positions that stay") {
   Parameter p("w", f32({2, 4}, {8, 1, 7, 2, 3, 6, 4, 5}));
   const Sgd sgd({.rate = 0, .momentum = 0.5});
   sgd.step(p, f32({2, 4}, {1, 2, 3, 4, 5, 6, 7, 8}));
@@ -34,7 +34,7 @@ TEST_CASE("a weight that gets other positions keeps what it remembers of those t
   CHECK(floats(p.state.at("momentum").to_dense()) == std::vector<float>{1, 0, 3, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("a weight that cannot get other positions stays as it was") {
+TEST_CASE("a failed selection of positions leaves the weight unchanged") {
   Parameter p("w", f32({1, 4}, {4, 3, 2, 1}));
   const AdamW adam;
   adam.step(p, f32({1, 4}, {1, 1, 1, 1}));
@@ -48,7 +48,7 @@ TEST_CASE("a weight that cannot get other positions stays as it was") {
   CHECK(same_bits(p.value.to_dense(), before));
 }
 
-TEST_CASE("the norm of a masked weight's gradient is that of the kept positions") {
+TEST_CASE("the gradient norm of a masked weight includes only kept positions") {
   const Dense g = f32({2, 4}, {3, 100, 0, 4, 100, 100, 0, 12});
   const Tensor w = registry().pack(f32({2, 4}, {1, 0, 1, 1, 0, 0, 1, 1}),
                                    mask_of({2, 4}, {1, 0, 1, 1, 0, 0, 1, 1}), Spec("masked"));
@@ -57,7 +57,7 @@ TEST_CASE("the norm of a masked weight's gradient is that of the kept positions"
   CHECK(squared_norm(f32({3}, {1, 2, 2}), f32({3}, {0, 0, 0})) == 9);
 }
 
-TEST_CASE("the norm of a large gradient has the same bits at any number of threads") {
+TEST_CASE("the norm of a large gradient is bit-identical on 1, 2 and 5 threads") {
   Dice dice(3);
   const Dense g = normals(dice, {300, 1001});
   const Tensor w = packed(g, random_mask(dice, {300, 1001}, 0.3), "masked");
@@ -74,7 +74,7 @@ TEST_CASE("the norm of a large gradient has the same bits at any number of threa
   CHECK(norms[2] == norms[0]);
 }
 
-TEST_CASE("a scaled gradient does what one does that was multiplied before, in every layout") {
+TEST_CASE("a step with scale_gradient is bit-identical to one with a gradient scaled beforehand") {
   Dice dice(4);
   const Shape shape{8, 16};
   const Dense x = normals(dice, shape), g = normals(dice, shape);
@@ -101,7 +101,7 @@ TEST_CASE("a scaled gradient does what one does that was multiplied before, in e
     }
 }
 
-TEST_CASE("scores that are given decide what is selected anew, not those of the step") {
+TEST_CASE("resparsification ranks by the given scores instead of the step's gradient") {
   Parameter p(packed(f32({1, 4}, {1, 1, 1, 1}), mask_of({1, 4}, {1, 1, 1, 1}), "masked"));
   const Dense g = f32({1, 4}, {0, 0, 9, 9});
   const Dense scores = f32({1, 4}, {4, 1, 3, 2});
@@ -109,7 +109,7 @@ TEST_CASE("scores that are given decide what is selected anew, not those of the 
   CHECK(floats(p.value.to_dense()) == std::vector<float>{1, 0, 1, 0});
 }
 
-TEST_CASE("gradients of parts are added up in the layout that they have, and others refused") {
+TEST_CASE("add_gradient sums gradients in their sparse layout and rejects a dense one") {
   const Mask mask = mask_of({2, 2}, {1, 0, 0, 1});
   Tensor sum = packed(f32({2, 2}, {1, 0, 0, 2}), mask, "csr");
   add_gradient(sum, packed(f32({2, 2}, {3, 0, 0, 4}), mask, "csr"));

@@ -20,20 +20,20 @@ void check_near(const std::vector<float>& got, const std::vector<double>& want) 
 
 }  // namespace
 
-TEST_CASE("plain SGD subtracts the gradient times the rate, and remembers nothing") {
+TEST_CASE("plain SGD subtracts the gradient times the learning rate, and has no state") {
   Parameter p(Dense::of({2, 2}, {1, -2, 3, 0}));
   Sgd({.rate = 0.5}).step(p, Dense::of({2, 2}, {2, 2, -4, 0}));
   CHECK(values(p.value) == std::vector<float>{0, -3, 5, 0});
   CHECK(p.state.empty());
 }
 
-TEST_CASE("SGD without options has PyTorch's rate of 0.001") {
+TEST_CASE("SGD has PyTorch's default learning rate of 0.001") {
   Parameter p(Dense::of({1}, {0}));
   Sgd().step(p, Dense::of({1}, {1000}));
   check_near(values(p.value), {-1});
 }
 
-TEST_CASE("SGD's momentum begins as the first gradient, and Nesterov's looks a step ahead") {
+TEST_CASE("SGD's momentum starts as the first gradient, and Nesterov momentum looks a step ahead") {
   const Dense g = Dense::of({1}, {1});
   Parameter p(Dense::of({1}, {10}));
   const Sgd sgd({.rate = 1, .momentum = 0.5});
@@ -51,14 +51,14 @@ TEST_CASE("SGD's momentum begins as the first gradient, and Nesterov's looks a s
   check_near(values(q.value), {6.75});
 }
 
-TEST_CASE("SGD's weight decay is part of the gradient that momentum adds up") {
+TEST_CASE("SGD adds weight decay to the gradient before momentum") {
   Parameter p(Dense::of({1}, {10}));
   Sgd({.rate = 0.1, .momentum = 0.9, .weight_decay = 0.2}).step(p, Dense::of({1}, {1}));
   check_near(values(p.value), {9.7});
   check_near(values(p.state.at("momentum")), {3});
 }
 
-TEST_CASE("the first step of AdamW has the size of the rate, whatever the gradient's") {
+TEST_CASE("the first AdamW step has the size of the learning rate for any nonzero gradient") {
   Parameter p(Dense::of({3}, {0, 0, 0}));
   AdamW({.rate = 0.25}).step(p, Dense::of({3}, {1e-3F, -500, 0}));
   const auto v = values(p.value);
@@ -68,7 +68,7 @@ TEST_CASE("the first step of AdamW has the size of the rate, whatever the gradie
   CHECK(p.state.at("step").to_dense().values.as<std::int64_t>()[0] == 1);
 }
 
-TEST_CASE("AdamW's weight decay is no part of what it averages") {
+TEST_CASE("AdamW decouples weight decay from its moments") {
   Parameter p(Dense::of({1}, {10}));
   AdamW({.rate = 0.1, .weight_decay = 0.5}).step(p, Dense::of({1}, {0}));
   check_near(values(p.value), {9.5});
@@ -76,7 +76,7 @@ TEST_CASE("AdamW's weight decay is no part of what it averages") {
   CHECK(values(p.state.at("v")) == std::vector<float>{0});
 }
 
-TEST_CASE("the rate may be another at every step") {
+TEST_CASE("the learning rate can change between steps") {
   Parameter p(Dense::of({1}, {0}));
   Sgd sgd({.rate = 1});
   sgd.step(p, Dense::of({1}, {1}));
@@ -85,7 +85,7 @@ TEST_CASE("the rate may be another at every step") {
   check_near(values(p.value), {-1.25});
 }
 
-TEST_CASE("a step takes the weight in place, unless somebody else holds it") {
+TEST_CASE("a step updates the weight in place unless another tensor shares its memory") {
   Parameter p(Dense::of({2}, {1, 2}));
   const Dense g = Dense::of({2}, {1, 1});
   const Sgd sgd({.rate = 1, .momentum = 0.5});
@@ -103,7 +103,7 @@ TEST_CASE("a step takes the weight in place, unless somebody else holds it") {
   CHECK(values(before) == was);
 }
 
-TEST_CASE("options without a meaning are refused") {
+TEST_CASE("SGD and AdamW reject invalid options") {
   Parameter p("w", Dense::of({1}, {0}));
   const Dense g = Dense::of({1}, {1});
   const auto sgd = [&](SgdOptions o) { return fault_of([&] { Sgd(o).step(p, g); }); };

@@ -9,7 +9,8 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("the gradient of a sparse layer goes into a step as it is, and the weight stays valid") {
+TEST_CASE(
+    "AdamW takes a sparse layer's gradient without conversion and matches the dense reference") {
   Dice dice(1);
   const Strict strict;
   for (const std::string& name : sparse_specs)

@@ -122,7 +122,7 @@ std::vector<double> outputs(const Dense& first, const Dense& bias, const Dense& 
 
 }  // namespace
 
-TEST_CASE("rows of a weight, its bias and the next weight's columns move together, bit for bit") {
+TEST_CASE("--reorder permutes a weight's rows, its bias and the next weight's columns together") {
   for (const DType dtype : {DType::F32, DType::F64, DType::BF16, DType::F16}) {
     const TempDir dir;
     Dice dice(5);
@@ -142,7 +142,7 @@ TEST_CASE("rows of a weight, its bias and the next weight's columns move togethe
   }
 }
 
-TEST_CASE("what two layers compute stays") {
+TEST_CASE("--reorder does not change the function of two layers") {
   const TempDir dir;
   Dice dice(6);
   const Dense first = normals(dice, {24, 16}), bias = counted(24), next = normals(dice, {5, 24}),
@@ -151,7 +151,7 @@ TEST_CASE("what two layers compute stays") {
                 {{"first.weight", first}, {"first.bias", bias}, {"next.weight", next}});
   const Run r = run(dir, tiles({"first.weight=next.weight"}));
   const Dense &pruned = r.tensors.at("first.weight"), &moved = r.tensors.at("first.bias");
-  // The same weights stay in the order they had.
+  // The pruned weight with its rows in their original order.
   const std::vector<Index> order = order_in(moved);
   Dense kept = Dense::zeros(DType::F32, {24, 16});
   for (Index i = 0; i < 24; ++i)
@@ -163,7 +163,7 @@ TEST_CASE("what two layers compute stays") {
     CHECK(after[i] == doctest::Approx(before[i]).epsilon(1e-12));
 }
 
-TEST_CASE("a chain of layers: columns are moved before rows are chosen") {
+TEST_CASE("--reorder of a chain of layers permutes both rows and columns of the inner weight") {
   const TempDir dir;
   Dice dice(7);
   const Dense a = normals(dice, {24, 8}), b = normals(dice, {16, 24}), c = normals(dice, {4, 16});
@@ -185,7 +185,7 @@ TEST_CASE("a chain of layers: columns are moved before rows are chosen") {
     CHECK(r.number(name, "energy") >= r.number(name, "energy_unordered") - 1e-6);
 }
 
-TEST_CASE("what ranks the next weight's elements moves with its columns") {
+TEST_CASE("--reorder permutes scores and statistics with the next weight's columns") {
   const TempDir dir;
   Dice dice(8);
   const Dense next = normals(dice, {5, 24});
@@ -215,7 +215,7 @@ TEST_CASE("what ranks the next weight's elements moves with its columns") {
   }
 }
 
-TEST_CASE("an order for --method gradient keeps more of what that ranks") {
+TEST_CASE("--reorder with --method gradient increases the kept sum of |weight * gradient|") {
   const TempDir dir;
   Dice dice(10);
   const Dense first = normals(dice, {24, 16}), scores = normals(dice, {24, 16});
@@ -241,7 +241,7 @@ TEST_CASE("an order for --method gradient keeps more of what that ranks") {
   CHECK(kept() > 1.02 * without);
 }
 
-TEST_CASE("orders that do not go with the weights or with each other are refused") {
+TEST_CASE("--reorder rejects rules that conflict with weights, other rules or other options") {
   const TempDir dir;
   Dice dice(9);
   write_tensors(dir, "in.safetensors",
@@ -283,7 +283,7 @@ TEST_CASE("orders that do not go with the weights or with each other are refused
           [](auto& o) { o.tensors.nan = Nan::keep; });
 }
 
-TEST_CASE("a name has what * stands for") {
+TEST_CASE("wildcards of a --reorder rule carry the matched text into the next name") {
   const auto next = [](const char* rule, const char* name) {
     return ReorderRule::parse(rule).next_of(name);
   };

@@ -13,7 +13,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Activations in a form of their own, beside the same as tokens.
+// Activations in a layout, and the same values row by row ([tokens, features]).
 struct Side {
   ActivationLayout layout;
   Index features, tokens;
@@ -68,7 +68,7 @@ double wanted(const AttentionExtents& a, const Side& q, const Side& k, const Sid
 
 }  // namespace
 
-TEST_CASE("attention is that of the formula, however activations lie and whoever shares the work") {
+TEST_CASE("attention matches the formula in any activation layout on any number of threads") {
   for (const ActivationLayout layout :
        {ActivationLayout::panels, ActivationLayout::tokens, ActivationLayout::features})
     for (const Index tokens : {1, 37, 64, 100})
@@ -79,7 +79,7 @@ TEST_CASE("attention is that of the formula, however activations lie and whoever
           CAPTURE(keys);
           CAPTURE(hides);
           AttentionExtents a{3, tokens, keys, 2, 4, 6, 0.4f};
-          // Of the second sequence no key is visible, of the third only the first keys.
+          // No key of the second sequence is visible, and only the first keys of the third.
           std::vector<std::uint8_t> seen(3 * keys, 1);
           std::fill_n(seen.begin() + keys, keys, 0);
           std::fill_n(seen.begin() + 2 * keys + 5, keys - 5, 0);
@@ -103,7 +103,7 @@ TEST_CASE("attention is that of the formula, however activations lie and whoever
         }
 }
 
-TEST_CASE("a bias of any sequences, heads and tokens is added to scores") {
+TEST_CASE("a bias broadcast over sequences, heads or queries is added to the scores") {
   const Index tokens = 70, keys = 66;
   const Side q(ActivationLayout::panels, 8, 3 * tokens, 1),
       k(ActivationLayout::tokens, 8, 3 * keys, 2), v(ActivationLayout::tokens, 12, 3 * keys, 3);
@@ -129,7 +129,7 @@ TEST_CASE("a bias of any sequences, heads and tokens is added to scores") {
   CHECK(!bias_steps({1, 3, 2, tokens, keys}, {3, 2, tokens, keys}));
 }
 
-TEST_CASE("where a bias hides all keys of a sequence they count alike") {
+TEST_CASE("a bias of the lowest float on all keys of a sequence weights them equally") {
   AttentionExtents a{2, 40, 70, 1, 4, 4, 0.4f};
   std::vector<float> bias(2 * 70);
   std::fill_n(bias.begin() + 70, 70, std::numeric_limits<float>::lowest());
@@ -144,7 +144,7 @@ TEST_CASE("where a bias hides all keys of a sequence they count alike") {
   for (Index t = 40; t < 80; ++t) REQUIRE(std::abs(y.in_place[t * 4 + 2] - mean) < 2e-6);
 }
 
-TEST_CASE("causal attention counts the pairs of queries and keys that see each other") {
+TEST_CASE("flops of causal attention count only the visible pairs of queries and keys") {
   AttentionExtents a{1, 4, 4, 3, 2, 5, 1};
   CHECK(a.flops() == 2 * 3 * (4 * 4) * (2 + 5));
   a.causal = true;
@@ -153,7 +153,7 @@ TEST_CASE("causal attention counts the pairs of queries and keys that see each o
   CHECK(a.flops() == 2 * 3 * 4 * (2 + 5));
 }
 
-TEST_CASE("attention of few tokens in a narrow panel is that of the formula, with any keys") {
+TEST_CASE("small-batch attention in a narrow panel matches the formula for keys in any layout") {
   for (const ActivationLayout of_keys :
        {ActivationLayout::narrow_panel, ActivationLayout::tokens, ActivationLayout::panels})
     for (const Index batch : {1, 2})
@@ -179,8 +179,7 @@ TEST_CASE("attention of few tokens in a narrow panel is that of the formula, wit
         }
 }
 
-TEST_CASE(
-    "heads share keys and values, windows hide old keys, and caps bound scores, in any layout") {
+TEST_CASE("attention with shared KV heads, windows and soft caps matches the formula") {
   for (const ActivationLayout layout : {ActivationLayout::panels, ActivationLayout::tokens})
     for (const Index tokens : {1, 37, 200})
       for (const Index window : {0, 1, 20, 70, 64, 500})
@@ -215,7 +214,7 @@ TEST_CASE(
         }
 }
 
-TEST_CASE("a window in which a bias hides all keys weighs them alike") {
+TEST_CASE("a bias that hides all keys of a window weights them equally") {
   AttentionExtents a{1, 70, 70, 1, 4, 4, 0.4f};
   a.causal = true;
   a.window = 2;
@@ -232,7 +231,7 @@ TEST_CASE("a window in which a bias hides all keys weighs them alike") {
           doctest::Approx((v.rows[t * 4] + v.rows[t * 4 - 4]) / 2).epsilon(1e-5));
 }
 
-TEST_CASE("attention in a window counts the pairs in it") {
+TEST_CASE("flops of windowed attention count only the pairs in the window") {
   AttentionExtents a{1, 4, 4, 3, 2, 5, 1};
   a.causal = true;
   a.window = 2;

@@ -44,7 +44,7 @@ struct Case {
 
 }  // namespace
 
-TEST_CASE("products with the transpose of every layout are as exact as float32 allows") {
+TEST_CASE("transposed products of every layout are within the float32 rounding bound") {
   Dice dice(1);
   for (int round = 0; round < 200; ++round) {
     const Case it(dice, round);
@@ -64,7 +64,7 @@ TEST_CASE("products with the transpose of every layout are as exact as float32 a
   }
 }
 
-TEST_CASE("gradients of every layout are those of dense at its positions, and 0 elsewhere") {
+TEST_CASE("sampled products of every layout match dense at stored positions and are 0 elsewhere") {
   Dice dice(2);
   for (int round = 0; round < 300; ++round) {
     const Case it(dice, round);
@@ -93,7 +93,7 @@ TEST_CASE("gradients of every layout are those of dense at its positions, and 0 
   }
 }
 
-TEST_CASE("a gradient is the same from activations in any form") {
+TEST_CASE("sampled products are bit-identical for activations in panels and in features") {
   Dice dice(5);
   for (const auto& [text, n] :
        std::vector<std::pair<const char*, Index>>{{"csr", 1},
@@ -128,8 +128,7 @@ TEST_CASE("a gradient is the same from activations in any form") {
   }
 }
 
-TEST_CASE(
-    "gradients of n:m whose rows, columns and tokens are many and ragged are those of dense") {
+TEST_CASE("sampled products of large ragged n:m and n:m:g weights match dense") {
   Dice dice(8);
   const Index m = 1107, k = 205, n = 197;
   const Dense dy = normals(dice, {m, n}), x = normals(dice, {k, n});
@@ -156,7 +155,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an infinity of the activations stays in its row or column of a gradient") {
+TEST_CASE("an infinite activation affects only its row or column of a sampled product") {
   Dice dice(9);
   const Index m = 19, k = 37, n = 70, row = 6, column = 11;
   for (const std::string& text : sparse_specs) {
@@ -175,7 +174,7 @@ TEST_CASE("an infinity of the activations stays in its row or column of a gradie
   }
 }
 
-TEST_CASE("what a gradient leaves in padding is 0, as loading it anew checks") {
+TEST_CASE("sampled products write zero padding that passes the checks of loading") {
   Dice dice(3);
   for (const std::string& text : sparse_specs) {
     const Tensor a = sparse_tensor(dice, normals(dice, {11, 23}), Spec::parse(text));
@@ -186,7 +185,7 @@ TEST_CASE("what a gradient leaves in padding is 0, as loading it anew checks") {
   }
 }
 
-TEST_CASE("backward products refuse what forward ones refuse") {
+TEST_CASE("transposed and sampled products reject a dense weight") {
   Dice dice(4);
   const Tensor dense = normals(dice, {4, 4});
   std::vector<float> in(16), out(16);
@@ -195,7 +194,7 @@ TEST_CASE("backward products refuse what forward ones refuse") {
   CHECK_THROWS_WITH_AS(sampled_gemm(dense, 4, in.data(), in.data()), text, Error);
 }
 
-TEST_CASE("a weight whose values change is multiplied with those it has, by any layout") {
+TEST_CASE("products of every layout use the current values of an updated weight") {
   Dice dice(7);
   for (const std::string& text : sparse_specs) {
     CAPTURE(text);

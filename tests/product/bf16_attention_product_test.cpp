@@ -100,7 +100,7 @@ struct Bf16AttentionCase {
 
 }  // namespace
 
-TEST_CASE("attention in pairs is that of the formula, wherever sequences and heads begin") {
+TEST_CASE("interleaved attention matches the formula at any offset of sequences and heads") {
   for (const Index tokens : {1, 37, 64})
     for (const Index keys : {6, 64, 70})
       for (const Index width : {4, 5, 32})
@@ -110,7 +110,7 @@ TEST_CASE("attention in pairs is that of the formula, wherever sequences and hea
           CAPTURE(width);
           CAPTURE(hides);
           AttentionExtents a{3, tokens, keys, 2, width, width + 1, 0.3f};
-          // Of the second sequence no key is visible, of the third only the first keys.
+          // No key of the second sequence is visible, and only the first keys of the third.
           std::vector<std::uint8_t> seen(3 * keys, 1);
           std::fill_n(seen.begin() + keys, keys, 0);
           std::fill_n(seen.begin() + 2 * keys + 5, keys - 5, 0);
@@ -120,7 +120,7 @@ TEST_CASE("attention in pairs is that of the formula, wherever sequences and hea
         }
 }
 
-TEST_CASE("a bias of any sequences, heads and tokens is added to scores of pairs") {
+TEST_CASE("a bias broadcast over sequences, heads or queries is added to interleaved scores") {
   const Index tokens = 70, keys = 66;
   for (const Shape& shape : {Shape{3, 2, tokens, keys}, {3, 1, 1, keys}, {tokens, keys}}) {
     CAPTURE(to_string(shape));
@@ -136,7 +136,7 @@ TEST_CASE("a bias of any sequences, heads and tokens is added to scores of pairs
   }
 }
 
-TEST_CASE("heads share keys and values in pairs, windows hide old keys, and caps bound scores") {
+TEST_CASE("interleaved attention with shared KV heads, windows and soft caps matches the formula") {
   for (const Index tokens : {1, 37, 130})
     for (const Index window : {0, 20, 64})
       for (const float cap : {0.0f, 0.5f}) {

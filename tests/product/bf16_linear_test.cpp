@@ -30,7 +30,8 @@ double worst_error(const Tensor& got, const Tensor& exact) {
 
 }  // namespace
 
-TEST_CASE("linear in bfloat16 is the float32 product, rounded once, with any layout and batch") {
+TEST_CASE(
+    "bfloat16 linear matches the float32 product, rounded once, in any layout and batch size") {
   const Tensor bias = rounded_to(DType::BF16, tensor_of({24}, std::vector<float>(24, 0.5f)));
   for (const char* layout : {"dense", "csr", "nm:n=2,m=4", "nmg:n=1,m=4,g=2", "bitmask"}) {
     const Spec spec = Spec::parse(layout);
@@ -50,7 +51,7 @@ TEST_CASE("linear in bfloat16 is the float32 product, rounded once, with any lay
   }
 }
 
-TEST_CASE("the gradient of x in bfloat16 is that of float32, rounded") {
+TEST_CASE("the bfloat16 gradient of x matches float32; a bfloat16 weight gradient is rejected") {
   const Tensor w = registry().prune(bf16_matrix({24, 32}, 1).to_dense(),
                                     Spec::parse("nmg:n=1,m=4,g=2"), Spec::parse("nmg:n=1,m=4,g=2"));
   const Tensor x = bf16_matrix({5, 32}, 2), dy = bf16_matrix({5, 24}, 3);

@@ -41,7 +41,7 @@ double value_of(const Dense& a, Index i) {
                                  : kernels::widen_bf16(a.values.as<std::uint16_t>()[i]);
 }
 
-// Activations in one of the forms, as floats that a test can read.
+// A weight and activations, multiplied in a given activation layout.
 struct Bf16Case {
   Index rows, cols, tokens;
   Dense a;
@@ -69,7 +69,7 @@ struct Bf16Case {
 
 }  // namespace
 
-TEST_CASE("a product of bfloat16 is within its bound, element by element, of any shape") {
+TEST_CASE("bfloat16 products of any shape are within their rounding bound") {
   Dice dice(7);
   const std::vector<Index> extents{0, 1, 2, 3, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 70, 130};
   for (int i = 0; i < 500; ++i) {
@@ -100,7 +100,7 @@ TEST_CASE("a product of bfloat16 is within its bound, element by element, of any
   }
 }
 
-TEST_CASE("weights of several slabs, and rows of several bands, are summed up whole") {
+TEST_CASE("bfloat16 products over several slabs and bands of rows match the formula") {
   for (const Index of : {1, 4}) {
     const Index m = 1700, k = 3100, n = 70;
     const Bf16Case c(m, k, n, 2, of, DType::BF16, of);
@@ -127,7 +127,7 @@ TEST_CASE("weights of several slabs, and rows of several bands, are summed up wh
   }
 }
 
-TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whatever the threads") {
+TEST_CASE("interleaved outputs get the epilogue of float32 sums on any number of threads") {
   for (const Index of : {1, 4})
     for (const Index m : {5, 70, 320})
       for (const Index n : {1, 3, 16, 40, 200}) {
@@ -168,8 +168,7 @@ TEST_CASE("from pairs to pairs, the epilogue is applied to float32 sums, whateve
       }
 }
 
-TEST_CASE(
-    "rows of features or of tokens get the epilogue and all their elements, whatever the threads") {
+TEST_CASE("features and tokens outputs get the epilogue on any number of threads") {
   for (const ActivationLayout layout : {ActivationLayout::features, ActivationLayout::tokens})
     for (const Index of : {1, 4})
       for (const Index m : {5, 48, 320})
@@ -214,7 +213,7 @@ TEST_CASE(
         }
 }
 
-TEST_CASE("rows that share their columns are packed without what is pruned, others are not") {
+TEST_CASE("only rows that share their columns are packed without pruned columns") {
   Dice dice(1);
   const Dense shared = tiled_weight(128, 512, 2, 4, DType::F32, dice);
   const Bf16Packed packed = pack_bf16(convert(shared, Spec(Csr::name)));
@@ -231,7 +230,7 @@ TEST_CASE("rows that share their columns are packed without what is pruned, othe
   CHECK_FALSE(pack_bf16(convert(others, Spec(Csr::name))).has_columns());
 }
 
-TEST_CASE("weights in nmgv are packed without what is pruned, and say what dense ones say") {
+TEST_CASE("nmgv weights are packed without pruned columns and match dense weights") {
   Dice dice(5);
   const Index m = 150, k = 270, n = 40;
   const Dense x = normals(dice, {k, n});
@@ -254,7 +253,7 @@ TEST_CASE("weights in nmgv are packed without what is pruned, and say what dense
     }
 }
 
-TEST_CASE("an infinity or a NaN stays in the rows that have its feature") {
+TEST_CASE("infinity and NaN affect only their token and the rows that use their feature") {
   Dice dice(3);
   const Index m = 64, k = 256, n = 20;
   Bf16Case c(m, k, n, 2, 4, DType::F32, 5);
@@ -273,7 +272,7 @@ TEST_CASE("an infinity or a NaN stays in the rows that have its feature") {
   for (Index r = 0; r < 32; ++r) CHECK(std::isfinite(other[r * n]));
 }
 
-TEST_CASE("a weight of another dtype, and activations of other extents, are usage errors") {
+TEST_CASE("bf16_product rejects F16 weights and mismatched extents as usage errors") {
   const Tensor half = Dense::zeros(DType::F16, {4, 4}), weight = Dense::zeros(DType::BF16, {4, 6});
   Array<float> x(64), y(64);
   const auto product = [&](const Tensor& a, Index k, Index m, Index n) {

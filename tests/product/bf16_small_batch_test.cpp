@@ -46,7 +46,7 @@ struct SmallBatchCase {
   Interleaved view() const { return {features, tokens, interleaved.data()}; }
 };
 
-// The factors are rounded, each by 2^-8 of its size at most, and their products added up in float32.
+// Factors are rounded by at most 2^-8 of their size, and their products are summed in float32.
 Index far_from_exact(const Dense& a, const SmallBatchCase& c, const std::vector<float>& y) {
   const Index m = a.extents[0], k = a.extents[1];
   const auto values = a.values.as<float>();
@@ -108,7 +108,7 @@ void add_strips(const NmgPacked& order, const kernels::NmgSlabStrips& of, Index 
 
 }  // namespace
 
-TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every ISA") {
+TEST_CASE("bfloat16 small-batch kernels match the formula on every ISA") {
   Dice dice(21);
   for (int round = 0; round < (is_sanitized ? 20 : 60); ++round) {
     const Index m = 1 + dice.below(150), k = 1 + dice.below(round % 5 ? 200 : 700),
@@ -126,7 +126,7 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
     const auto of_rows = bf16_weight_rows(a);
     const auto lanes = bf16_weight_lanes(a), far = bf16_weight_lanes(a, true);
     if (keep < 0.05 && !dense && !even) CHECK_FALSE(lanes->is_narrow);
-    // Results of blocks of `rows` rows in memory that ends with the last one.
+    // Each block writes its results to memory that ends after its last row.
     const Index parts = ceil_div(n, kernels::bf16_most_tokens);
     const auto check = [&](const char* what, Index tokens, auto&& multiply) {
       std::vector<float> y(m * n);
@@ -189,8 +189,7 @@ TEST_CASE("kernels for few tokens in bfloat16 agree with the formula on every IS
   }
 }
 
-TEST_CASE(
-    "lanes are narrow where that takes hardly more bytes, and little is missing in far ones") {
+TEST_CASE("n:m:g weights have narrow lanes; rare csr entries have wide far lanes of fewer steps") {
   Dice dice(28);
   const Index m = 64, k = 768;
   const Dense x = normals(dice, {m, k});
@@ -202,7 +201,7 @@ TEST_CASE(
   CHECK(std::ssize(bf16_weight_lanes(rare)->advance) > 1.1 * std::ssize(far->advance));
 }
 
-TEST_CASE("n:m:g with n > 1 in bfloat16 is widened as float32 kernels have it, on every ISA") {
+TEST_CASE("bfloat16 n:m:g weights with n > 1, widened to float32, match the formula on every ISA") {
   Dice dice(29);
   for (int round = 0; round < (is_sanitized ? 15 : 40); ++round) {
     const std::string spec = dice.one_of(
@@ -253,7 +252,7 @@ TEST_CASE("n:m:g with n > 1 in bfloat16 is widened as float32 kernels have it, o
   }
 }
 
-TEST_CASE("products with few tokens in bfloat16 are right for every layout and number of tokens") {
+TEST_CASE("bfloat16 small-batch products match the formula for every layout and number of tokens") {
   Dice dice(23);
   std::vector<std::string> specs = sparse_specs;
   specs.push_back("dense");
@@ -270,7 +269,7 @@ TEST_CASE("products with few tokens in bfloat16 are right for every layout and n
     }
 }
 
-TEST_CASE("weights of bfloat16 and float16 are multiplied as their rounded values") {
+TEST_CASE("small-batch products of BF16 and F16 weights equal those of F32 weights") {
   Dice dice(24);
   const Index m = 70, k = 90, n = 3;
   const SmallBatchCase c(dice, k, n);
@@ -293,7 +292,7 @@ TEST_CASE("weights of bfloat16 and float16 are multiplied as their rounded value
   }
 }
 
-TEST_CASE("few tokens in bfloat16: results of every form, and what follows the product") {
+TEST_CASE("bfloat16 small-batch products apply the epilogue in every output layout") {
   Dice dice(25);
   const Index m = 75, k = 40;
   for (const std::string form : {"csr", "dense", "1:4:4"})
@@ -350,7 +349,7 @@ TEST_CASE("few tokens in bfloat16: results of every form, and what follows the p
       }
 }
 
-TEST_CASE("few tokens in bfloat16: infinities and NaN among weights stay in their rows") {
+TEST_CASE("an infinity or NaN of a weight affects only its row of a small-batch product") {
   Dice dice(26);
   const Index m = 70, k = 100;
   for (const Index n : {1, 2, 16})
@@ -382,7 +381,7 @@ TEST_CASE("few tokens in bfloat16: infinities and NaN among weights stay in thei
     }
 }
 
-TEST_CASE("few tokens in bfloat16: matrices without rows, columns or tokens, and what is refused") {
+TEST_CASE("bfloat16 small-batch products accept empty extents and reject mismatched operands") {
   Dice dice(27);
   for (const char* spec : {"csr", "dense"})
     for (const Index m : {0, 5})

@@ -11,7 +11,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("products of runs agree with the reference on every ISA, and touch nothing else") {
+TEST_CASE("csr run kernels match the reference on every ISA without out-of-bounds access") {
   Dice dice(4);
   std::vector<kernels::CsrRows> heights;
   for (std::int32_t h = 1; h <= kernels::most_run_height; ++h) {
@@ -65,7 +65,7 @@ TEST_CASE("products of runs agree with the reference on every ISA, and touch not
   }
 }
 
-TEST_CASE("products of pairs agree with the reference on every ISA, and touch nothing else") {
+TEST_CASE("csr row-pair kernels match the reference on every ISA without out-of-bounds access") {
   Dice dice(5);
   const Index slab_rows = 9, c_rows = 20;
   for (int round = 0; round < 200; ++round) {
@@ -108,7 +108,7 @@ TEST_CASE("products of pairs agree with the reference on every ISA, and touch no
   }
 }
 
-TEST_CASE("products of csr as it lies agree with the reference on every ISA, at any width") {
+TEST_CASE("unpacked csr kernels match the reference on every ISA at any width") {
   Dice dice(6);
   const Index b_rows = 9, most = 300;
   for (int round = 0; round < 150; ++round) {
@@ -117,7 +117,7 @@ TEST_CASE("products of csr as it lies agree with the reference on every ISA, at 
     std::vector<std::int64_t> first, last;
     std::int64_t entries = 0;
     for (Index r = 0; r < count; ++r) {
-      entries += dice.below(3);  // some that do not count
+      entries += dice.below(3);  // entries between the rows, which are skipped
       first.push_back(entries);
       last.push_back(entries += dice.below(round % 2 ? 4 : 20));
     }

@@ -18,16 +18,16 @@ Tensor some_csr(Dice& dice, const Shape& shape, double share) {
 }
 CsrEntries entries_of_csr(const Tensor& x) { return tokens_of(x)->with(x); }
 
-// Sums of some hundred products in float32, in another order, against the largest.
+// Compares relative to the largest value: sums of float32 products in another order.
 void check_product(const std::vector<float>& got, const Tensor& wanted) {
   CHECK(furthest({got.begin(), got.end()}, doubles(wanted)) <= 2e-6);
 }
 
 }  // namespace
 
-TEST_CASE("products of csr as it lies are those of dense, over slabs and panels, on any threads") {
+TEST_CASE("unpacked csr products match dense and are bit-identical on any number of threads") {
   Dice dice(1);
-  // [m, k] * [k, n]; columns within one slab and over several, rows that are copied and that are not.
+  // [m, k] * [k, n] with columns in one slab or several, and with rows copied or not.
   for (const Shape& size :
        {Shape{90, 2100, 300}, {5, 1025, 7}, {130, 40, 128}, {1, 1, 1}, {3, 0, 4}}) {
     const Index m = size[0], k = size[1], n = size[2];
@@ -89,7 +89,7 @@ TEST_CASE("products of csr as it lies are those of dense, over slabs and panels,
   }
 }
 
-TEST_CASE("the transpose of csr entries is that of the matrix") {
+TEST_CASE("transposed csr entries match the transposed matrix") {
   Dice dice(2);
   const Tensor a = some_csr(dice, {30, 50}, 0.2);
   const TransposedEntries transposed(entries_of_csr(a));

@@ -23,8 +23,7 @@ Array<float> random_floats(std::size_t n, std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE(
-    "a dense matrix times panels, and what follows, is the formula for any number of threads") {
+TEST_CASE("dense products of panels with an epilogue match the formula on any number of threads") {
   for (const Index rows : {1, 97, 200})
     for (const Index cols : {0, 5, 300})
       for (const Index tokens : {1, 16, 64, 200}) {

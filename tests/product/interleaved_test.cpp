@@ -40,8 +40,7 @@ Index interleaved_offset(Index features, Index tokens, Index k, Index t) {
 
 }  // namespace
 
-TEST_CASE(
-    "activations of every form become pairs, rounded, with zeros for padding, and come back") {
+TEST_CASE("every activation layout round-trips through zero-padded interleaved bfloat16") {
   for (const Index features : {0, 1, 5, 32, 70, 130})
     for (const Index tokens : {1, 5, 16, 17, 64, 130})
       for (const ActivationLayout layout :
@@ -77,7 +76,7 @@ TEST_CASE(
       }
 }
 
-TEST_CASE("row-major bfloat16 becomes pairs bit by bit") {
+TEST_CASE("interleaving bfloat16 activations keeps their bits") {
   const Index features = 37;
   Dice dice(1);
   for (const Index tokens : {1, 70}) {
@@ -96,7 +95,7 @@ TEST_CASE("row-major bfloat16 becomes pairs bit by bit") {
   }
 }
 
-TEST_CASE("what follows a product is computed in float32 and rounded once") {
+TEST_CASE("the epilogue of an interleaved output is computed in float32 and rounded once") {
   for (const Index features : {5, 64, 70})
     for (const Index tokens : {3, 16, 40}) {
       Dice dice(features + tokens);

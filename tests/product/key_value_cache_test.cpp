@@ -12,7 +12,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("tokens that come one by one, or some at once, see those before them as all at once do") {
+TEST_CASE("attention with a KV cache, one or several tokens at a time, matches full attention") {
   Dice dice(1);
   struct Head {
     Index width, v_width;
@@ -47,7 +47,7 @@ TEST_CASE("tokens that come one by one, or some at once, see those before them a
   }
 }
 
-TEST_CASE("a cache of shared heads gives the tokens of a window the scores of all at once") {
+TEST_CASE("a KV cache with shared heads, windows and soft caps matches full attention") {
   Dice dice(1);
   constexpr Index tokens = 140, heads = 6, group = 3, width = 8, v_width = 5;
   const Dense q = normals(dice, {tokens, heads * width}),
@@ -84,8 +84,7 @@ TEST_CASE("a cache of shared heads gives the tokens of a window the scores of al
     }
 }
 
-TEST_CASE(
-    "a cache in bfloat16 takes half the memory, and has the bits of one with rounded tokens") {
+TEST_CASE("a bfloat16 KV cache takes half the memory and is bit-identical to rounded float32") {
   Dice dice(1);
   constexpr Index tokens = 140, group = 3, kv_heads = 2;
   const auto rounded = [](Dense x) {
@@ -108,7 +107,7 @@ TEST_CASE(
       a.window = window;
       KeyValueCache low({kv_heads, width, v_width, tokens, 1, group, DType::BF16}),
           full({kv_heads, width, v_width, tokens, 1, group});
-      // The rest is memory of a run: queries and scores.
+      // The rest is working memory of attend(): queries and scores.
       const Index run = 4 * kv_heads * group * (4 + 2) * 64;
       CHECK(low.bytes() <= full.bytes() / 2 + run);
       for (Index first = 0; first < tokens;) {

@@ -36,7 +36,7 @@ constexpr Format formats[] = {{1, 1, 4},  {2, 2, 3},   {1, 2, 7},  {1, 3, 2},  {
 
 }  // namespace
 
-TEST_CASE("products of n:m:g are as exact as float32 allows, whatever shape and format") {
+TEST_CASE("n:m:g products of any shape and format are within the float32 rounding bound") {
   Dice dice(1);
   for (int round = 0; round < 500; ++round) {
     const Format f = formats[round % std::size(formats)];
@@ -90,7 +90,7 @@ float finished(double product, const Epilogue& e, Index feature, float residual)
 
 }  // namespace
 
-TEST_CASE("products read and write every form, and finish what they write") {
+TEST_CASE("n:m:g products read and write every activation layout and apply the epilogue") {
   using kernels::Activation;
   Dice dice(6);
   for (int round = 0; round < 240; ++round) {
@@ -138,7 +138,7 @@ TEST_CASE("products read and write every form, and finish what they write") {
   }
 }
 
-TEST_CASE("every ISA finishes alike, NaN and infinities too") {
+TEST_CASE("epilogues match the reference on every ISA, including NaN and infinity") {
   using kernels::Activation;
   constexpr float infinity = std::numeric_limits<float>::infinity();
   std::vector<float> x{0, -0.0f, 1e-30f, -1e-30f, infinity, std::nanf(""), 100, -100, -13.1f, -6};
@@ -164,7 +164,7 @@ TEST_CASE("every ISA finishes alike, NaN and infinities too") {
   }
 }
 
-TEST_CASE("every column of n:m:g is in one slab, and slabs fit the first cache") {
+TEST_CASE("n:m:g slabs cover all columns and have at most most_slab_rows rows") {
   Dice dice(2);
   for (const Format& f : formats) {
     const Spec spec = nmg(f);
@@ -182,7 +182,7 @@ TEST_CASE("every column of n:m:g is in one slab, and slabs fit the first cache")
   }
 }
 
-TEST_CASE("a weight is packed once, and one of its own values anew") {
+TEST_CASE("copies of a tensor share one packed weight; a new tensor is packed again") {
   Dice dice(3);
   const Tensor t = fitted(normals(dice, {8, 24}), Spec::parse("nmg:n=2,m=4,g=1"));
   const auto packed_of = [](const Tensor& a) {
@@ -194,7 +194,7 @@ TEST_CASE("a weight is packed once, and one of its own values anew") {
   CHECK(packed_of(other) != packed);
 }
 
-TEST_CASE("products with a slab of every ISA agree with the reference, and touch nothing else") {
+TEST_CASE("n:m:g slab kernels match the reference on every ISA without out-of-bounds access") {
   Dice dice(4);
   for (int round = 0; round < 240; ++round) {
     const Format f = formats[round % std::size(formats)];
@@ -245,7 +245,7 @@ TEST_CASE("products with a slab of every ISA agree with the reference, and touch
   }
 }
 
-TEST_CASE("pairs of row blocks are multiplied as by the reference, on every ISA") {
+TEST_CASE("block-pair kernels match the reference on every ISA") {
   Dice dice(8);
   for (int round = 0; round < 240; ++round) {
     const Index m = 2 + dice.below(4), steps = 1 + dice.below(40), slab_rows = 1 + dice.below(20),
@@ -286,7 +286,7 @@ TEST_CASE("pairs of row blocks are multiplied as by the reference, on every ISA"
   }
 }
 
-TEST_CASE("row blocks become pairs where they share columns, whose infinities stay in their rows") {
+TEST_CASE("row blocks that share columns are paired, and infinity affects only rows that use it") {
   if (!kernels::nmg_gemm().supports_block_pairs(1, 2)) return;
   Dice dice(9);
   const Format f{1, 2, 8};
@@ -309,7 +309,7 @@ TEST_CASE("row blocks become pairs where they share columns, whose infinities st
     CHECK(std::isfinite(out[i * n + n - 1]) == (a.values.as<float>()[i * k + 7] == 0));
 }
 
-TEST_CASE("few columns are multiplied by lanes as by the reference, on every ISA") {
+TEST_CASE("n:m:g small-batch kernels match the reference on every ISA") {
   Dice dice(5);
   for (int round = 0; round < 100; ++round) {
     const Index m = 1 + dice.below(11), entries = 1 + dice.below(3), chunks = dice.below(5),

@@ -13,7 +13,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("the first implementation that supports a product computes it") {
+TEST_CASE("layout, shape and batch size select the expected product implementation") {
   Dice dice(1);
   const auto tensor = [&](const char* spec, Index rows) {
     return sparse_tensor(dice, normals(dice, {rows, 40}), Spec::parse(spec));
@@ -56,7 +56,7 @@ TEST_CASE("the first implementation that supports a product computes it") {
   CHECK(sampled("csr") == "runs");
 }
 
-TEST_CASE("small batches in bfloat16 have an implementation in every layout, larger ones in some") {
+TEST_CASE("bfloat16 small batches share one implementation, and larger csr batches need AMX") {
   Dice dice(2);
   const Dense x = normals(dice, {64, 40});
   const Tensor csr = sparse_tensor(dice, x, Spec("csr")), masked = convert(x, Spec("masked")),

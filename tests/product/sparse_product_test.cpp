@@ -12,7 +12,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("products of every layout are as exact as float32 allows, whatever shape and sparsity") {
+TEST_CASE("products of every layout and shape are within the float32 rounding bound") {
   Dice dice(1);
   for (int round = 0; round < 500; ++round) {
     const Spec spec = Spec::parse(sparse_specs[round % sparse_specs.size()]);
@@ -36,12 +36,12 @@ TEST_CASE("products of every layout are as exact as float32 allows, whatever sha
   }
 }
 
-TEST_CASE("there is a product of every layout that is built in, but of dense") {
+TEST_CASE("every built-in layout except dense has a sparse product") {
   CHECK(sparse_product_layouts() == std::vector<std::string>{"bcsr", "bitmask", "coo", "csc", "csr",
                                                              "ell", "masked", "nm", "nmg", "nmgv"});
 }
 
-TEST_CASE("a product of a layout that has none is refused, and of what is not an F32 matrix too") {
+TEST_CASE("products reject unsupported layouts and sparse tensors that are not F32 matrices") {
   Dice dice(2);
   const Dense a = normals(dice, {4, 4});
   std::vector<float> in(16), out(16);

@@ -66,7 +66,7 @@ std::vector<float> pruned(const TempDir& dir, const std::string& rule, const std
 
 }  // namespace
 
-TEST_CASE("a rule may name a sparsifier that was registered by the user") {
+TEST_CASE("a rule can use a sparsifier that a user registered") {
   register_both();
   const TempDir dir;
   file(dir, "in.safetensors", {1, 2, 3, 4, 5, 6});
@@ -76,7 +76,7 @@ TEST_CASE("a rule may name a sparsifier that was registered by the user") {
             "did you mean 'user-every-kth'"));
 }
 
-TEST_CASE("a user's sparsifier that needs scores gets them from the file") {
+TEST_CASE("a user-defined sparsifier that needs scores reads them from the score file") {
   register_both();
   const TempDir dir;
   file(dir, "in.safetensors", {1, 2, 3, 4, 5, 6});

@@ -93,7 +93,7 @@ std::string dict_of(const std::string& value) { return "}" + text("w") + value +
 
 }  // namespace
 
-TEST_CASE("all versions of PyTorch's files hold the same tensors") {
+TEST_CASE("all versions of PyTorch's file format give the same tensors") {
   for (const char* name : {"state.pt", "old.pt", "protocol4.pt"}) {
     CAPTURE(name);
     const Checkpoint c = Checkpoint::open(file(name));
@@ -127,7 +127,7 @@ TEST_CASE("all versions of PyTorch's files hold the same tensors") {
   }
 }
 
-TEST_CASE("parameters, dicts in dicts, new dtypes and a tensor alone are read") {
+TEST_CASE("parameters, nested dicts, new dtypes and a bare tensor are read") {
   const Checkpoint p = Checkpoint::open(file("parameters.pt"));
   CHECK(values(p, "w") == count(4));
   CHECK(values(p, "nested.list.0") == count(2));
@@ -139,7 +139,7 @@ TEST_CASE("parameters, dicts in dicts, new dtypes and a tensor alone are read") 
   CHECK(values(Checkpoint::open(file("tensor.pt")), "tensor") == count(4));
 }
 
-TEST_CASE("of a trainer's file the model is read, and what is not is said") {
+TEST_CASE("only the model of a trainer checkpoint is read, with a note about other tensors") {
   const std::string bytes = contents("trainer.ckpt");
   const StateDict s = read_torch_file(std::as_bytes(std::span(bytes)), "f.ckpt");
   REQUIRE(s.tensors.size() == 7);
@@ -148,7 +148,7 @@ TEST_CASE("of a trainer's file the model is read, and what is not is said") {
   CHECK(s.notes[0] == "only the tensors of 'state_dict' are read, not 12 others");
 }
 
-TEST_CASE("what a trainer saved beside the model makes no model of the whole") {
+TEST_CASE("only a matrix beside a state_dict counts as another weight") {
   const auto names = [](const std::string& beside) {
     const std::string bytes = old_file("}" + text("x") + beside + "s" + text("state_dict") +
                                        dict_of(tensor("K\x00"s, "K\x02K\x02", "K\x02K\x01")) + "s");
@@ -164,17 +164,17 @@ TEST_CASE("what a trainer saved beside the model makes no model of the whole") {
         std::vector<std::string>{"w"});
   CHECK(names("ccollections\ndefaultdict\ncbuiltins\nlist\n\x85R" + text("k") + "]s") ==
         std::vector<std::string>{"w"});
-  // A weight is of the model.
+  // A matrix is a weight, so that the whole dict is read as the model.
   CHECK(names(tensor("K\x00"s, "K\x04K\x01", "K\x01K\x01")) ==
         std::vector<std::string>{"x", "state_dict.w"});
 }
 
-TEST_CASE("files of before PyTorch 1.6 may have pickles in frames") {
+TEST_CASE("files from before PyTorch 1.6 can contain framed pickles") {
   const std::string old = contents("old.pt");
   CHECK(torch_error("\x80\x04\x95\x0d\0\0\0\0\0\0\0"s + old.substr(2)) == "");
 }
 
-TEST_CASE("views whose numbers PyTorch computes as it reads them are refused") {
+TEST_CASE("negated and conjugated views are rejected") {
   for (const char* what : {"neg", "conj"}) {
     const auto refusal = [&](const char* value) {
       std::string t = tensor("K\x00"s, "K\x04", "K\x01");
@@ -188,7 +188,7 @@ TEST_CASE("views whose numbers PyTorch computes as it reads them are refused") {
   }
 }
 
-TEST_CASE("tensors that share memory are named") {
+TEST_CASE("tensors that share memory are listed in a note") {
   const std::string bytes = contents("state.pt");
   const StateDict s = read_torch_file(std::as_bytes(std::span(bytes)), "f.pt");
   REQUIRE(s.notes.size() == 1);
@@ -197,7 +197,7 @@ TEST_CASE("tensors that share memory are named") {
       "'transposed' and 'columns' and 2 more pairs share memory; a copy has each of them in full");
 }
 
-TEST_CASE("what is not a dict of plain tensors is refused by the name it needs") {
+TEST_CASE("pickles that need other classes or functions are rejected by their name") {
   CHECK(torch_error(contents("module.pt")).find("needs 'torch.nn.modules.container.Sequential'") !=
         std::string::npos);
   CHECK(torch_error(contents("sparse.pt")).find("needs 'torch._utils._rebuild_sparse_tensor'") !=
@@ -212,7 +212,7 @@ TEST_CASE("what is not a dict of plain tensors is refused by the name it needs")
         std::string::npos);
 }
 
-TEST_CASE("hostile tensors and pickles are refused") {
+TEST_CASE("malformed and malicious tensors and pickles are rejected") {
   CHECK(torch_error(old_file(dict_of(tensor("K\x00"s, "K\x02K\x02", "K\x02K\x01")))) == "");
   const std::pair<std::string, const char*> cases[] = {
       // A storage that claims more than the file has.
@@ -282,7 +282,7 @@ TEST_CASE("hostile tensors and pickles are refused") {
   }
 }
 
-TEST_CASE("shared values cost no more than the file's size") {
+TEST_CASE("expansion through shared values in a pickle is limited") {
   const std::string one = tensor("K\x00"s, "K\x02K\x02", "K\x02K\x01"), w = text("w") + one + "s";
   const auto memo = [](char op, int i) { return std::string{op, static_cast<char>(i)}; };
   const auto repeated = [](const std::string& s, int n) {
@@ -290,11 +290,11 @@ TEST_CASE("shared values cost no more than the file's size") {
     for (int i = 0; i < n; ++i) out += s;
     return out;
   };
-  // A list twice in a list, 30 times, has no tensor; each list is looked at once.
+  // Lists nested 30 deep, each twice in the next, without a tensor: each is visited once.
   std::string doubled = "]";
   for (int i = 0; i < 30; ++i) doubled = "](" + doubled + memo('q', i) + memo('h', i) + "e";
   CHECK(torch_error(old_file("}" + w + text("l") + doubled + "s")) == "");
-  // With a tensor inside it would have 2^30 names.
+  // With a tensor in the innermost list, there would be 2^30 names.
   doubled = "](" + one + "e";
   for (int i = 0; i < 30; ++i) doubled = "](" + doubled + memo('q', i) + memo('h', i) + "e";
   CHECK(torch_error(old_file("}" + text("l") + doubled + "s")).starts_with("f.pt: tensor names"));
@@ -320,7 +320,7 @@ TEST_CASE("shared values cost no more than the file's size") {
             .find("tensors that share memory have more than") != std::string::npos);
 }
 
-TEST_CASE("every truncation of a file is refused, and every bit flip is read or refused") {
+TEST_CASE("truncated files are rejected, and files with a flipped bit are read or rejected") {
   for (const char* name : {"state.pt", "old.pt"}) {
     const std::string whole = contents(name);
     for (std::size_t n = 0; n < whole.size(); n += 7) CHECK(torch_error(whole.substr(0, n)) != "");
@@ -334,7 +334,7 @@ TEST_CASE("every truncation of a file is refused, and every bit flip is read or 
   }
 }
 
-TEST_CASE("archives that lie are refused") {
+TEST_CASE("inconsistent and unsupported zip archives are rejected") {
   const std::string whole = contents("tensor.pt");
   CHECK(torch_error(whole) == "");
   CHECK(torch_error(replaced(whole, "data.pkl", "date.pkl")).find("is called") !=

@@ -18,26 +18,26 @@ void check_factors(const RateRecipe& r, Index steps, const std::vector<double>& 
 
 }  // namespace
 
-TEST_CASE("a constant rate is that of the optimizer after its warm-up") {
+TEST_CASE("a constant schedule keeps the optimizer's rate after a linear warm-up") {
   check_factors({}, 4, {1, 1, 1, 1});
   check_factors({.warmup = 4}, 6, {0.25, 0.5, 0.75, 1, 1, 1});
   check_factors({.warmup = 1}, 2, {1, 1});
 }
 
 // torch.optim.lr_scheduler.StepLR(step_size=2, gamma=0.5)
-TEST_CASE("a step schedule multiplies the rate after each so many steps") {
+TEST_CASE("a step schedule multiplies the rate by its factor at fixed intervals") {
   check_factors({.kind = "step", .every = 2, .factor = 0.5}, 6, {1, 1, 0.5, 0.5, 0.25, 0.25});
   check_factors({.kind = "step", .warmup = 2, .every = 1, .factor = 0.5}, 3, {0.5, 0.5, 0.25});
 }
 
-TEST_CASE("a piecewise schedule keeps a point's factor until the next one") {
+TEST_CASE("a piecewise schedule keeps each point's factor until the next point") {
   check_factors({.kind = "piecewise", .points = {{1, 0.5}, {3, 0.1}}}, 5, {1, 0.5, 0.5, 0.1, 0.1});
   check_factors({.kind = "piecewise", .points = {{0, 2}}}, 2, {2, 2});
 }
 
 // torch.optim.lr_scheduler.LambdaLR with min((t + 1) / 2, 0.5 (1 + cos(pi (t - 2) / 4))): cosines
 // of 0, 45, 90 and 135 degrees.
-TEST_CASE("a cosine begins after the warm-up and would end one step after the last") {
+TEST_CASE("a cosine schedule starts after the warm-up and would end one step after the last") {
   const double root = 0.7071067811865476;
   check_factors({.kind = "cosine", .warmup = 2}, 6,
                 {0.5, 1, 1, 0.5 * (1 + root), 0.5, 0.5 * (1 - root)});
@@ -46,7 +46,7 @@ TEST_CASE("a cosine begins after the warm-up and would end one step after the la
   check_factors({.kind = "cosine", .warmup = 2}, 2, {0.5, 1});
 }
 
-TEST_CASE("a rate that is rewound begins again at each stage") {
+TEST_CASE("rewind restarts the rate schedule at each stage") {
   const RateRecipe r{.kind = "step", .warmup = 2, .every = 1, .factor = 0.5, .rewind = true};
   const std::vector<Index> stages{3, 5};
   const double expected[] = {0.5, 0.5, 0.25, 0.5, 0.5, 0.5, 0.5, 0.25};

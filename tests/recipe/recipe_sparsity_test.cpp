@@ -10,7 +10,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("sparsity that has no meaning is refused") {
+TEST_CASE("invalid sparsity entries are rejected") {
   CHECK(entry_error(R"("mask": "fixed")") ==
         R"(/sparsity/0: missing key 'sparsifier' (add "sparsifier": "magnitude:sparsity=0.9"))");
   CHECK(entry_error(R"("sparsifier": "magnitude:sparsity=1.4")") ==
@@ -39,7 +39,7 @@ TEST_CASE("sparsity that has no meaning is refused") {
         "schedule/begin > 0)");
 }
 
-TEST_CASE("schedules of a recipe without a meaning are refused") {
+TEST_CASE("invalid schedules of a sparsity entry are rejected") {
   const auto of = [](const std::string& schedule, const Overrides& set = {}) {
     return entry_error(R"("sparsifier": "magnitude:sparsity=0.5", "schedule": {)" + schedule + "}",
                        set);
@@ -90,7 +90,7 @@ TEST_CASE("schedules of a recipe without a meaning are refused") {
         "the last gradient exclude each other");
 }
 
-TEST_CASE("what brings accuracy back is refused where it could do nothing") {
+TEST_CASE("invalid distillation, mask and calibration settings are rejected") {
   CHECK(error(whole, {"distillation.logits=0", "distillation.hidden=0"}) ==
         "/distillation: logits or hidden must be > 0");
   CHECK(has(error(whole, {"distillation.hidden=0"}), "states need hidden > 0"));
@@ -118,7 +118,7 @@ TEST_CASE("what brings accuracy back is refused where it could do nothing") {
             "straight-through needs a sparsifier without scores"));
 }
 
-TEST_CASE("scores that are learned are read, and refused where nothing learns them") {
+TEST_CASE("learned scores are parsed, and invalid settings of them are rejected") {
   const SparsityRecipe s = entry_of(R"("sparsifier": "l0", "save": "csr", "scores":
       {"rate": 0.1, "penalty": 1e-3, "warmup": 10, "initial": -1, "end": 300})");
   REQUIRE(s.scores);
@@ -156,7 +156,7 @@ TEST_CASE("scores that are learned are read, and refused where nothing learns th
         "--set: /ema: ema and learned scores exclude each other");
 }
 
-TEST_CASE("adapters need weights whose positions are fixed") {
+TEST_CASE("LoRA rejects pruning other than one-shot before the first step") {
   const std::string one_shot =
       "lora needs weights that are pruned one-shot before the first step, ";
   for (const char* changes : {R"("mask": {"refresh": 5})", R"("schedule": {"begin": 5})",
@@ -166,7 +166,7 @@ TEST_CASE("adapters need weights whose positions are fixed") {
               one_shot));
 }
 
-TEST_CASE("formats of values and gradients without a meaning are refused") {
+TEST_CASE("invalid formats of intermediates are rejected") {
   const auto refused = [](const std::string& entry) {
     return error(with(R"("formats": [{"of": "intermediate", "target": "x")" + entry + "}]"));
   };
@@ -202,7 +202,7 @@ TEST_CASE("formats of values and gradients without a meaning are refused") {
         "steps)");
 }
 
-TEST_CASE("compressed gradients need a sparsifier of values, and float32") {
+TEST_CASE("gradient compression rejects unsupported sparsifiers and bfloat16 transport") {
   const auto error_with = [](const std::string& exchange) {
     return error_of([&] { parse(with(R"("exchange": {)" + exchange + "}")); });
   };
@@ -231,7 +231,7 @@ TEST_CASE("compressed gradients need a sparsifier of values, and float32") {
   CHECK(refused(R"("error_feedback": true)").empty());
 }
 
-TEST_CASE("a threshold over all weights needs a sparsifier that ranks them together") {
+TEST_CASE("scope global rejects unsupported sparsifiers and settings") {
   CHECK(entry_of(R"("sparsifier": "magnitude:sparsity=0.5", "scope": "global")").is_global());
   CHECK_FALSE(entry_of(R"("sparsifier": "nm:n=2,m=4", "scope": "local")").is_global());
   const auto of = [](const std::string& rest) {

@@ -14,7 +14,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("short forms are those of their long names") {
+TEST_CASE("short forms of sparsifiers and layouts expand to full specs") {
   const auto same = [](const std::string& text, const std::string& sparsifier) {
     const SparsityRecipe s = entry_of(R"("sparsifier": ")" + text + R"(", "save": "dense")");
     CHECK(s.sparsifier.str() == sparsifier);
@@ -27,7 +27,7 @@ TEST_CASE("short forms are those of their long names") {
   CHECK(entry_of(R"("sparsifier": "2:4", "save": "2:4")").save.str() == "nm:n=2,m=4");
 }
 
-TEST_CASE("a recipe that says little has the defaults") {
+TEST_CASE("a minimal recipe has the default values") {
   const Recipe r = parse(with(""));
   CHECK(r.name == "digits");
   CHECK(r.model.sizes == std::vector<Index>{64, 16, 10});
@@ -44,13 +44,13 @@ TEST_CASE("a recipe that says little has the defaults") {
   CHECK(r.evaluation.test);
 }
 
-TEST_CASE("a directory as the config of a model is the config.json in it") {
+TEST_CASE("a directory as model.config resolves to its config.json") {
   const TempDir dir;
   const Recipe r = parse_recipe(whole, "/r/digits.json", {"model.config=" + dir.path()});
   CHECK(r.model.config == dir.path() + "/config.json");
 }
 
-TEST_CASE("a text is one file or a list of files") {
+TEST_CASE("data.text accepts one file or a list of files") {
   const auto texts = [](const std::string& text) {
     const Recipe r = parse_recipe(
         R"({"schema": 1, "steps": 1, "model": {"kind": "decoder", "config": "c.json"},
@@ -64,7 +64,7 @@ TEST_CASE("a text is one file or a list of files") {
   CHECK(texts(R"(["a.txt", "/b.jsonl"])") == std::vector<std::string>{"/r/a.txt", "/b.jsonl"});
 }
 
-TEST_CASE("everything that a recipe can say is read") {
+TEST_CASE("a recipe with keys in every section is parsed") {
   const Recipe r = parse(whole);
   CHECK(r.name == "all of it");
   CHECK(r.model.config == "/r/m/config.json");
@@ -111,7 +111,7 @@ TEST_CASE("everything that a recipe can say is read") {
   CHECK(r.formats[1].end == 400);
 }
 
-TEST_CASE("a recipe that was written and read is the same") {
+TEST_CASE("recipes round-trip through JSON") {
   for (const std::string& json :
        {std::string(whole), with(""),
         with(R"("optimizer": {"kind": "sgd", "momentum": 0.9, "nesterov": true})"),
@@ -123,7 +123,7 @@ TEST_CASE("a recipe that was written and read is the same") {
   CHECK(parse(with(R"("optimizer": {"kind": "sgd"})")).optimizer.weight_decay == 0);
 }
 
-TEST_CASE("epochs leave ends open until the number of steps is known") {
+TEST_CASE("a recipe in epochs gets its end steps when the number of steps is known") {
   const Recipe r = parse(with_entry(R"("sparsifier": "magnitude:sparsity=0.5",
     "schedule": {"kind": "layer-wise"}, "mask": {"refresh": 5})"),
                          {"steps=null", "epochs=3"});
@@ -137,7 +137,7 @@ TEST_CASE("epochs leave ends open until the number of steps is known") {
   CHECK(known.sparsity[0].mask.end == 90);
 }
 
-TEST_CASE("scale multiplies all numbers of steps") {
+TEST_CASE("scale multiplies all step counts of a recipe") {
   const std::string json = with(R"("rate": {"kind": "piecewise", "warmup": 40,
     "points": [[100, 0.5], [102, 0.2], [300, 0.1]]},
     "evaluation": {"every": 50}, "checkpoints": {"every": 4}, "logging": {"every": 10},
@@ -168,7 +168,7 @@ TEST_CASE("scale multiplies all numbers of steps") {
   CHECK(error(json, {"scale=0.001"}).starts_with("/scale: 0.001 times 400 steps gives 0 steps"));
 }
 
-TEST_CASE("all that does not fit into the steps is named at once") {
+TEST_CASE("one error lists all keys that exceed the number of steps") {
   const std::string json = with(R"("rate": {"kind": "cosine", "warmup": 40},
     "sparsity": [{"target": "*", "sparsifier": "magnitude:sparsity=0.5",
       "schedule": {"kind": "linear", "stages": 2, "begin": 100, "end": 300}}])");
@@ -180,7 +180,7 @@ TEST_CASE("all that does not fit into the steps is named at once") {
       "scale multiplies all steps)");
 }
 
-TEST_CASE("errors of a recipe name the file and the place") {
+TEST_CASE("recipe errors name the file and the JSON pointer") {
   CHECK(error_of([&] { parse_recipe("{", "digits.json"); }) ==
         "digits.json: not JSON at line 1, column 2");
   CHECK(error("{}") == R"(missing key 'schema' (add "schema": 1))");
@@ -220,7 +220,7 @@ TEST_CASE("errors of a recipe name the file and the place") {
   CHECK(error(with(""), {"data.file="}) == "--set: /data/file: expected a non-empty value");
 }
 
-TEST_CASE("an ONNX model takes any data, by the names of its inputs") {
+TEST_CASE("ONNX models take data by input name, and other models reject data.inputs") {
   const std::string model = R"(model={"kind":"onnx","file":"/m/m.onnx","output":"logits"})";
   const std::string data =
       R"(data={"kind":"arrays","labels":"/y.npy","inputs":{"ids":"/i.npy","mask":"/m.npy"}})";
@@ -244,7 +244,7 @@ TEST_CASE("an ONNX model takes any data, by the names of its inputs") {
         "--set: /data/inputs/ids: input is already given by the key input");
 }
 
-TEST_CASE("training that has no meaning is refused") {
+TEST_CASE("invalid training settings are rejected") {
   CHECK(error(with(R"("epochs": 3)")) == "/epochs: steps and epochs exclude each other");
   CHECK(error(with(""), {"steps=null"}) == "missing key steps or epochs");
   CHECK(error(with(R"("accumulate": 3)")) == "/accumulate: batch 32 is not divisible by 3 parts");
@@ -269,7 +269,7 @@ TEST_CASE("training that has no meaning is refused") {
         "/evaluation/keep_best: keep_best needs data/validation > 0");
 }
 
-TEST_CASE("keys that would have no effect are refused") {
+TEST_CASE("keys that would have no effect are rejected") {
   const auto taught = [](const std::string& keys, const Overrides& set = {}) {
     return error(
         with(R"("distillation": {"teacher": "t", "states": "*.relu", "hidden": 1, )" + keys + "}"),
@@ -294,7 +294,7 @@ TEST_CASE("keys that would have no effect are refused") {
   }
 }
 
-TEST_CASE("random crops have torchvision's ranges, or others that have a meaning") {
+TEST_CASE("random crops default to torchvision's ranges, and invalid ranges are rejected") {
   const std::string resnet = R"(model={"kind":"resnet","depth":18,"classes":4})";
   const auto crop = [&](const std::string& value, const std::string& more = "") {
     return Overrides{resnet, R"(data={"kind":"images","folder":"/c","size":8,)" + more +
@@ -332,7 +332,7 @@ TEST_CASE("random crops have torchvision's ranges, or others that have a meaning
           .starts_with("--set: /data/random_resized_crop: key belongs to images, not to shapes")));
 }
 
-TEST_CASE("--set changes, adds and takes away") {
+TEST_CASE("--set changes, adds and removes recipe keys") {
   const std::string entry = R"("sparsifier": "magnitude:sparsity=0.5")";
   CHECK(parse(with(""), {"optimizer.rate=0.25"}).optimizer.rate == 0.25);
   CHECK(parse(with(""), {"/optimizer/rate=1e-2"}).optimizer.rate == 0.01);
@@ -358,7 +358,7 @@ TEST_CASE("--set changes, adds and takes away") {
         (std::filesystem::current_path() / "e.csv").string());
 }
 
-TEST_CASE("errors of --set name it") {
+TEST_CASE("errors of --set name the option") {
   CHECK(error(with(""), {"clip"}) == "--set 'clip': expected key=value");
   CHECK(error(with(""), {"=3"}) == "--set '=3': expected key=value");
   CHECK(error(with(""), {"a..b=3"}) == "--set 'a..b=3': key has an empty part");
@@ -377,7 +377,7 @@ TEST_CASE("errors of --set name it") {
         "'first'");
 }
 
-TEST_CASE("a recipe's file is read, and what is none is refused") {
+TEST_CASE("read_recipe reads a file and rejects an empty file") {
   const auto path = std::filesystem::temp_directory_path() / "sten_recipe_test.json";
   std::ofstream(path) << with("");
   CHECK(read_recipe(path.string()).data.file == (path.parent_path() / "d.csv").string());

@@ -34,7 +34,7 @@ inline SparsityRecipe entry_of(const std::string& entry, const Overrides& set = 
   return parse(with_entry(entry), set).sparsity.at(0);
 }
 
-// All that a recipe can say.
+// A recipe with keys in every section.
 inline const char* const whole = R"({
   "$schema": "schema.json", "schema": 1, "name": "all of it",
   "model": {"kind": "bert", "config": "m/config.json", "dropout": 0.1,

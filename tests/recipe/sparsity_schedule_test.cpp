@@ -29,7 +29,7 @@ std::string text(const SparsityRecipe& s, Index k = 0, Index n = 4, Index steps 
 
 }  // namespace
 
-TEST_CASE("one shot is one stage, at the beginning") {
+TEST_CASE("a one-shot schedule is one stage at its begin step") {
   CHECK(text(entry("one-shot", 7, 0)) == "7 magnitude:sparsity=0.9");
 }
 
@@ -46,14 +46,14 @@ TEST_CASE("iterative stages are spread evenly, and the last has the sparsifier's
   CHECK(sparsity_stages(s, 0, 1, 400).size() == 9);
 }
 
-TEST_CASE("stages that do not divide the steps begin at the step before") {
+TEST_CASE("start steps of stages round down if the steps do not divide evenly") {
   SparsityRecipe s = entry("iterative", 0, 10);
   s.schedule.sparsifiers = {Spec::parse("nmg:n=3,m=4,g=4"), Spec::parse("nmg:n=2,m=4,g=4"),
                             Spec::parse("nmg:n=1,m=4,g=4")};
   CHECK(text(s) == "0 nmg:n=3,m=4,g=4; 3 nmg:n=2,m=4,g=4; 6 nmg:n=1,m=4,g=4");
 }
 
-TEST_CASE("layer-wise every weight has a stage of its own, in their order") {
+TEST_CASE("a layer-wise schedule has one stage per weight, in order") {
   const SparsityRecipe s = entry("layer-wise", 0, 100);
   CHECK(text(s, 0, 3) == "0 magnitude:sparsity=0.9");
   CHECK(text(s, 1, 3) == "33 magnitude:sparsity=0.9");
@@ -62,7 +62,7 @@ TEST_CASE("layer-wise every weight has a stage of its own, in their order") {
         "3 stages do not fit into 2 steps");
 }
 
-TEST_CASE("stages are within the steps") {
+TEST_CASE("schedules that exceed the steps of the run are rejected") {
   CHECK(text(entry("layer-wise", 0, 0), 1, 2, 10) == "5 magnitude:sparsity=0.9");
   CHECK(error_of([] { text(entry("one-shot", 10, 0), 0, 1, 10); }) ==
         "steps 10 to 10 are not within the 10 steps of the run");
@@ -70,7 +70,7 @@ TEST_CASE("stages are within the steps") {
         "steps 0 to 11 are not within the 10 steps of the run");
 }
 
-TEST_CASE("gradual stages follow their formulas") {
+TEST_CASE("gradual and iterative schedules follow their formulas") {
   SparsityRecipe s = entry("cubic", 0, 2);
   s.schedule.stages = 2;
   // 0.9 - 0.9 / 8

@@ -27,7 +27,7 @@ std::string match_error(const std::vector<std::string>& targets) {
 
 }  // namespace
 
-TEST_CASE("targets are names and globs of matrices, in their natural order") {
+TEST_CASE("targets match matrices by name, glob or regular expression, in natural order") {
   const auto found = match({"layer.*", "decoder.weight"});
   REQUIRE(found.size() == 2);
   CHECK(match({"re:layer[.]\\d+[.].*"})[0] == found[0]);
@@ -37,7 +37,7 @@ TEST_CASE("targets are names and globs of matrices, in their natural order") {
   CHECK(found[1] == std::vector<std::string>{"decoder.weight"});
 }
 
-TEST_CASE("targets that name nothing, or a weight twice, are refused") {
+TEST_CASE("targets that match no weight, only vectors, or a weight twice are rejected") {
   CHECK(match_error({"*"}) == "");
   CHECK(match_error({"decoder.weigth"}) ==
         "/sparsity/0/target: 'decoder.weigth' matches none of the 5 weights of the model, did you "

@@ -34,7 +34,7 @@ const std::string until_recovered = R"("kind": "layer-wise", "until": "recovered
 
 }  // namespace
 
-TEST_CASE("pruning until recovery has the defaults of sten-prune, and is written as it was read") {
+TEST_CASE("pruning until recovery has default values and round-trips through JSON") {
   const ScheduleRecipe by = until_entry(until_recovered).schedule;
   CHECK(by.prunes_until_recovered());
   CHECK(by.recovery.tolerance == 0.02);
@@ -51,7 +51,7 @@ TEST_CASE("pruning until recovery has the defaults of sten-prune, and is written
   CHECK(to_json(planned).find("tolerance") == std::string::npos);
 }
 
-TEST_CASE("all rounds of all weights fit into the schedule") {
+TEST_CASE("rounds of all weights share the schedule's steps, and too few steps are rejected") {
   const SparsityRecipe s = until_entry(until_recovered + R"(, "begin": 50, "end": 150)");
   CHECK(steps_per_round(s.schedule, 3) == 6);
   CHECK(steps_per_round(s.schedule, 20) == 1);
@@ -60,7 +60,7 @@ TEST_CASE("all rounds of all weights fit into the schedule") {
   CHECK(sparsity_stages(s, 2, 3, 400).front().step == undecided_step);
 }
 
-TEST_CASE("pruning until recovery with wrong values is refused") {
+TEST_CASE("pruning until recovery rejects invalid values") {
   const std::string at = "sparsity/0/schedule/";
   CHECK(held(133, until_error(until_recipe(R"("kind": "layer-wise", "until": "recoverd")")) ==
                       at + "until: unknown value 'recoverd', did you mean 'recovered'? (expected "
@@ -84,7 +84,7 @@ TEST_CASE("pruning until recovery with wrong values is refused") {
                               "steps")));
 }
 
-TEST_CASE("pruning until recovery is refused where its steps must be known before") {
+TEST_CASE("pruning until recovery rejects incompatible recipe settings") {
   const std::string at = "sparsity/0/schedule/until: ";
   const std::string of_gradient =
       R"({"schema": 1, "model": {"kind": "mlp", "sizes": [64, 16, 10]}, "steps": 400,

@@ -9,7 +9,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("the registry knows the built-in layouts and sparsifiers") {
+TEST_CASE("the registry contains the built-in layouts and sparsifiers") {
   std::vector<std::string> layouts, sparsifiers;
   for (const auto& e : registry().layouts()) layouts.push_back(e.name);
   for (const auto& e : registry().sparsifiers()) sparsifiers.push_back(e.name);
@@ -20,7 +20,7 @@ TEST_CASE("the registry knows the built-in layouts and sparsifiers") {
     CHECK(std::count(sparsifiers.begin(), sparsifiers.end(), name) == 1);
 }
 
-TEST_CASE("a name that is unknown is refused, and what is near is suggested") {
+TEST_CASE("unknown names and keys are rejected, and similar names are suggested") {
   const auto layout = [](const char* spec) {
     return error_of([&] { registry().check_layout(Spec::parse(spec)); });
   };
@@ -36,7 +36,7 @@ TEST_CASE("a name that is unknown is refused, and what is near is suggested") {
   CHECK(fault_of([] { registry().sparsifier(Spec("banana")); }) == Fault::usage);
 }
 
-TEST_CASE("the parts of a layout are named in the order they are saved") {
+TEST_CASE("part names of a layout have the order of its saved parts") {
   CHECK(registry().part_names("csr") == std::vector<std::string>{"ptr", "index", "values"});
   CHECK(registry().part_names("nmg") == std::vector<std::string>{"values", "index"});
   CHECK(registry().part_names("dense") == std::vector<std::string>{"values"});
@@ -71,7 +71,7 @@ TEST_CASE("only n:m and n:m:g store fillers") {
   }
 }
 
-TEST_CASE("registries are separate, and a name that is registered anew is replaced") {
+TEST_CASE("registries are independent, and registering a name again replaces its entry") {
   Registry r;
   CHECK(r.layouts().empty());
   r.add_layout<Dense>();
@@ -84,7 +84,7 @@ TEST_CASE("registries are separate, and a name that is registered anew is replac
   CHECK(fault_of([&] { registry().sparsifier(Spec("half")); }) == Fault::usage);
 }
 
-TEST_CASE("converting keeps stored zeros where the layout can hold them") {
+TEST_CASE("conversion preserves stored zeros, and fails if the layout cannot hold them") {
   const Dense x = Dense::of({1, 4}, {0, 2, 0, 0});
   const Tensor a = packed(x, mask_of({1, 4}, {1, 1, 0, 0}), "masked");
   for (const char* to : {"bitmask", "csr", "nm:n=2,m=4"}) {

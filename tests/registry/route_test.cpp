@@ -62,7 +62,7 @@ struct OtherCsr : Flat {
 
 }  // namespace
 
-TEST_CASE("a route is the fewest lossless edges, and says why where there are none") {
+TEST_CASE("a route has the fewest lossless edges, or goes through dense and gives a reason") {
   CHECK(kind("csr", "csc") == "csr -> csc");
   CHECK(kind("csc", "ell") == "csc -> csr -> ell");
   CHECK(kind("bitmask", "coo") == "bitmask -> csr -> coo");
@@ -81,7 +81,7 @@ TEST_CASE("a route is the fewest lossless edges, and says why where there are no
   CHECK(kind("bcsr:h=4,w=4", "bcsr:h=2,w=8") == "bcsr -> csr -> bcsr");
 }
 
-TEST_CASE("a matrix too large for dense is converted over edges") {
+TEST_CASE("a matrix too large for dense is converted along edges") {
   const Index n = 1000000;
   Coo coo;
   coo.extents = {n, n};
@@ -102,7 +102,7 @@ TEST_CASE("a matrix too large for dense is converted over edges") {
   CHECK(same_parts(back.save(), Tensor(coo).save()));
 }
 
-TEST_CASE("zeros, negative zeros and NaN that are stored stay so over every edge") {
+TEST_CASE("conversions preserve stored zeros, negative zeros and NaN") {
   const Dense x = Dense::of({2, 3}, {0, -0.0f, NAN, 1, 0, 2});
   const Mask all = Mask::all({2, 3});
   for (const char* from :
@@ -116,7 +116,7 @@ TEST_CASE("zeros, negative zeros and NaN that are stored stay so over every edge
     }
 }
 
-TEST_CASE("a user's layout is on routes by the edges registered for it") {
+TEST_CASE("routes use the edges registered for a user's layout") {
   Registry r;
   add_builtin(r);
   r.add_layout<Flat>();
@@ -132,7 +132,7 @@ TEST_CASE("a user's layout is on routes by the edges registered for it") {
   CHECK(same_bits(convert(r, t, csc).to_dense(), x));
 }
 
-TEST_CASE("an edge of a layout that is not registered is refused") {
+TEST_CASE("an edge to an unregistered layout is rejected") {
   Registry r;
   r.add_layout<Bitmask>();
   const auto edge = [&] {
@@ -143,7 +143,7 @@ TEST_CASE("an edge of a layout that is not registered is refused") {
   CHECK(error_of(edge) == "");
 }
 
-TEST_CASE("a layout that takes another's name does not take its edges") {
+TEST_CASE("replacing a layout by another of the same name removes its edges") {
   Registry r;
   add_builtin(r);
   const Dense x = Dense::of({2, 3}, {0, 1, 2, 0, 0, 3});
@@ -156,7 +156,7 @@ TEST_CASE("a layout that takes another's name does not take its edges") {
   CHECK(same_bits(convert(r, before, Spec("coo")).to_dense(), x));
 }
 
-TEST_CASE("where a layout on the way cannot hold a tensor it goes through dense, and says so") {
+TEST_CASE("conversion goes through dense if an intermediate layout cannot hold the tensor") {
   // Too many columns for csr, which is on the way.
   const Tensor t = packed(Dense::zeros(DType::F32, {0, Index{1} << 32}), "bitmask");
   Route route;
@@ -166,7 +166,7 @@ TEST_CASE("where a layout on the way cannot hold a tensor it goes through dense,
   CHECK(has(route.reason, "csr on the way cannot hold it: csr: 4294967296 columns"));
 }
 
-TEST_CASE("ell says that a row is too long before anything is made dense") {
+TEST_CASE("conversion to ell rejects a too long row before densifying") {
   const Index n = 1000000;
   Coo coo;
   coo.extents = {n, n};

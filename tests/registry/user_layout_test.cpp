@@ -67,7 +67,7 @@ Registry& local() {
 
 }  // namespace
 
-TEST_CASE("a user's layout packs, saves its parts and loads them again") {
+TEST_CASE("a user's layout packs, saves and loads its parts") {
   const Dense x = Dense::of({3, 4}, {1, 2, 0, 0, 3, 4, 5, 0, 0, 6, 7, 8});
   const Tensor t = local().pack(x, nonzero_mask(x), Spec::parse("banded:below=1,above=1"));
   CHECK(t.layout() == "banded");
@@ -84,14 +84,14 @@ TEST_CASE("a user's layout packs, saves its parts and loads them again") {
   CHECK(again.as<Banded>().above == 1);
 }
 
-TEST_CASE("a user's layout leaves a default out of its spec") {
+TEST_CASE("the spec of a user's layout omits default values") {
   const Dense x = Dense::of({2, 2}, {1, 0, 2, 3});
   const Tensor t = local().pack(x, nonzero_mask(x), Spec::parse("banded:below=1,above=0"));
   CHECK(t.save().layout.str() == "banded:below=1");
   CHECK(same_bits(local().load(t.save()).to_dense(), x));
 }
 
-TEST_CASE("a user's layout is checked and refused like the others") {
+TEST_CASE("invalid specs, entries and parts of a user's layout are rejected") {
   const Dense x = Dense::of({2, 2}, {1, 5, 2, 3});
   const auto why = [&](const char* spec) {
     return error_of([&] { local().pack(x, nonzero_mask(x), Spec::parse(spec)); });
@@ -107,7 +107,7 @@ TEST_CASE("a user's layout is checked and refused like the others") {
   CHECK(fault_of([&] { registry().load(s); }) == Fault::usage);
 }
 
-TEST_CASE("a user's layout moves elements of every dtype bit for bit") {
+TEST_CASE("a user's layout preserves elements of every movable dtype bit for bit") {
   Dice dice(1);
   for (DType type : movable_dtypes()) {
     const Dense x = any_bits(dice, type, {7, 5});

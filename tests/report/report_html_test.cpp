@@ -47,7 +47,7 @@ bool has_text(const testing::Xml& xml, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("names, notes, options and facts from hostile files are text in a page") {
+TEST_CASE("HTML reports escape hostile names, notes, options and facts") {
   const std::string hostile =
       "</title></style></script><script>alert(1)</script><img src=x onerror=\"x\" "
       "'&amp;\x1b]0;\xff";
@@ -68,7 +68,7 @@ TEST_CASE("names, notes, options and facts from hostile files are text in a page
   CHECK(has_text(xml, "<img src=x onerror=\"x\" '&amp;\\x1b]0;\\xff"));
 }
 
-TEST_CASE("a page loads nothing from anywhere") {
+TEST_CASE("an HTML report loads no external resources") {
   std::string html = to_html(pruned({"w"}));
   CHECK(html.find("default-src 'none'") != html.npos);
   const std::string name = "http://www.w3.org/2000/svg";
@@ -77,7 +77,7 @@ TEST_CASE("a page loads nothing from anywhere") {
     CHECK(html.find(word) == html.npos);
 }
 
-TEST_CASE("a page has the largest rows in its charts, for screens of three widths") {
+TEST_CASE("HTML charts show the 12 largest rows, each for three screen widths") {
   std::vector<std::string> names;
   for (int i = 0; i < 100; ++i) names.push_back("layer." + std::to_string(i));
   const std::string html = to_html(pruned(names));
@@ -91,7 +91,7 @@ TEST_CASE("a page has the largest rows in its charts, for screens of three width
   CHECK(html.find(">layer.87<", chart) == html.npos);  // in the table its dot is a break
 }
 
-TEST_CASE("a page of 100,000 tensors stays below 2 MB and says how many it leaves out") {
+TEST_CASE("an HTML report of 100,000 tensors stays below 2 MB and counts the omitted tensors") {
   for (const std::size_t length : {1, 1000}) {
     std::vector<std::string> names;
     for (int i = 0; i < 100'000; ++i)
@@ -107,7 +107,7 @@ TEST_CASE("a page of 100,000 tensors stays below 2 MB and says how many it leave
 }
 
 TEST_CASE(
-    "a page has the report's own chart before the bars of its rows, and alone without a total") {
+    "a report's own chart comes before the row charts, and is the only chart without a total") {
   Report r = pruned({"n:m", "n:m", "n:m"});
   r.charts = {Chart{.title = "energy at a sparsity"}};
   const std::string html = to_html(r);
@@ -123,7 +123,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "the key figures come first, with their change, and without those that were not measured") {
+    "key figures come first with their changes, and figures that were not measured are omitted") {
   Report r = pruned({"w"});
   r.facts = {{"loss", 0.5}, {"loss_before", 2.0}, {"accuracy", 0.9}, {"accuracy_before", 0.91}};
   r.at(r.total, "elements") = Index{1254400};
@@ -141,7 +141,7 @@ TEST_CASE(
   CHECK(html.find("perplexity") == html.npos);
 }
 
-TEST_CASE("long names are shown without what they share, and in full for readers") {
+TEST_CASE("long names are shown without common prefix and suffix, and in full to screen readers") {
   const std::string name = "bert.encoder.layer.0.attention.self.query.weight";
   const std::string html =
       to_html(pruned({name, "bert.encoder.layer.1.attention.self.key.weight"}));
@@ -153,7 +153,7 @@ TEST_CASE("long names are shown without what they share, and in full for readers
   CHECK(html.find("stands for <code>.weight</code>") != html.npos);
 }
 
-TEST_CASE("a page without rows, columns or numbers is a page") {
+TEST_CASE("an HTML report without rows, columns or values is well-formed") {
   CHECK(parse(to_html(Report{})).error == "");
   const testing::Xml none = parse(to_html(pruned({})));
   CHECK(none.error == "");
@@ -163,7 +163,7 @@ TEST_CASE("a page without rows, columns or numbers is a page") {
   CHECK(parse(to_html(failed)).error == "");
 }
 
-TEST_CASE("numbers are aligned to the right and sort by their exact value") {
+TEST_CASE("numeric HTML cells have the class num and their exact value as sort key") {
   const std::string html = to_html(pruned({"w"}));
   CHECK(html.find("<td class=\"num\" data-v=\"6\">2x3</td>") != html.npos);
   CHECK(html.find("<td class=\"num\" data-v=\"0.5\">50.00</td>") != html.npos);

@@ -41,7 +41,7 @@ std::string markdown_cell(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("a spreadsheet takes no name for a formula, and numbers for numbers") {
+TEST_CASE("CSV reports escape names that a spreadsheet would read as formulas, but not numbers") {
   for (const std::string name : {"=1+1", "+1", "-1", "@SUM(A1)", "=cmd|' /C calc'!A0"}) {
     CAPTURE(name);
     CHECK(held(86, csv_line(name).starts_with("'" + name + ",")));
@@ -56,7 +56,7 @@ TEST_CASE("a spreadsheet takes no name for a formula, and numbers for numbers") 
   CHECK(csv_line("layer.0-x=y").starts_with("layer.0-x=y,"));
 }
 
-TEST_CASE("measured numbers have three digits, however large or small") {
+TEST_CASE("measured values have three significant digits, or all digits of a large integer part") {
   const auto shown = [](double v) { return shown_cell(v, Unit::measured); };
   CHECK(shown(0) == "0");
   CHECK(shown(12.345) == "12.3");
@@ -66,7 +66,7 @@ TEST_CASE("measured numbers have three digits, however large or small") {
   CHECK(shown(1.234e30) == "1.23e+30");
 }
 
-TEST_CASE("names and notes are text in Markdown") {
+TEST_CASE("names and notes are escaped in Markdown reports") {
   CHECK(markdown_cell("a|b") == "a\\|b");
   CHECK(markdown_cell("a\\|b") == "a\\\\\\|b");
   CHECK(markdown_cell("`x`") == "\\`x\\`");
@@ -86,7 +86,7 @@ TEST_CASE("names and notes are text in Markdown") {
   CHECK(text.find("\n\\- x\\\\n\\\\n\\<b\\>\n") != std::string::npos);
 }
 
-TEST_CASE("nothing in a text report drives a terminal") {
+TEST_CASE("text reports contain no terminal control characters") {
   Report r = named({"a\x1b]0;x\x07"});
   r.notes = {"b\x1b[31m\u202e"};
   const std::string text = to_text(r);
@@ -95,7 +95,7 @@ TEST_CASE("nothing in a text report drives a terminal") {
   CHECK(text.find("\u202e") == std::string::npos);
 }
 
-TEST_CASE("a path finds the value that the JSON document has there") {
+TEST_CASE("value_at finds a value by its path in the JSON report") {
   Report r = named({"a", "b"});
   r.facts = {{"validation/loss", 0.5}};
   r.at(r.total, "energy") = 0.25;
@@ -107,7 +107,7 @@ TEST_CASE("a path finds the value that the JSON document has there") {
     CHECK(value_at(r, none) == Cell());
 }
 
-TEST_CASE("what all names share is found up to separators") {
+TEST_CASE("shared_ends finds the common prefix and suffix of names up to separators") {
   const auto ends = [](const std::vector<std::string>& names) {
     const SharedEnds e = shared_ends(names);
     return e.prefix + "|" + e.suffix;
@@ -121,7 +121,7 @@ TEST_CASE("what all names share is found up to separators") {
   CHECK(without({"a.", ".c"}, "a.b.c") == "…b…");
 }
 
-TEST_CASE("a report without numbers still has a chart that says so") {
+TEST_CASE("the main chart shows the fractions of a report, and \"no data\" for an empty report") {
   Report empty;
   empty.program = "sten-run";
   const std::string svg = to_svg(main_chart(empty));
@@ -130,6 +130,6 @@ TEST_CASE("a report without numbers still has a chart that says so") {
   r.facts = {{"accuracy", 0.75}, {"loss", 2.0}};
   r.figures = {{"accuracy", Unit::fraction, "accuracy"}, {"loss", Unit::ratio, "loss"}};
   const auto chart = std::get<BarChart>(main_chart(r));
-  REQUIRE(chart.groups.size() == 1);  // only the share
+  REQUIRE(chart.groups.size() == 1);  // only the fraction
   CHECK(chart.groups[0].values == std::vector{0.75});
 }

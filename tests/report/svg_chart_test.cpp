@@ -41,7 +41,7 @@ TEST_CASE("linear ticks are multiples of 1, 2 or 5 that enclose the data") {
         Labels{"0.0001", "0.0002", "0.0003", "0.0004"});
 }
 
-TEST_CASE("percent and byte axes say so at each tick") {
+TEST_CASE("tick labels of percent and byte axes have units") {
   CHECK(labels(chart_scale({.numbers = ChartNumberFormat::percent}, {0.5, 0.9}, 4)) ==
         Labels{"50 %", "60 %", "70 %", "80 %", "90 %"});
   CHECK(labels(chart_scale({.numbers = ChartNumberFormat::percent}, {0.985, 1}, 3)) ==
@@ -50,7 +50,7 @@ TEST_CASE("percent and byte axes say so at each tick") {
         Labels{"0", "0.5 MB", "1.0 MB", "1.5 MB", "2.0 MB", "2.5 MB"});
 }
 
-TEST_CASE("a fixed range is kept, and only what is within it is shown") {
+TEST_CASE("a fixed axis range is kept, and values outside of it are excluded") {
   const ChartScale s = chart_scale({.range = {{0.3, 0.72}}}, {-5, 5}, 4);
   CHECK(s.low == 0.3);
   CHECK(s.high == 0.72);
@@ -58,10 +58,10 @@ TEST_CASE("a fixed range is kept, and only what is within it is shown") {
   CHECK(s.has(0.3));
   CHECK(!s.has(0.73));
   CHECK(!s.has(not_a_number));
-  CHECK(chart_scale({.range = {{2, 1}}}, {0, 1}, 5).high == 1);  // no range
+  CHECK(chart_scale({.range = {{2, 1}}}, {0, 1}, 5).high == 1);  // an inverted range is ignored
 }
 
-TEST_CASE("a logarithmic axis has its numbers at powers of ten and ignores what is not positive") {
+TEST_CASE("logarithmic ticks are powers of ten, or 2 and 5 times these, and ignore values <= 0") {
   const ChartAxis log = {.log = true};
   CHECK(labels(chart_scale(log, {0.02, 0, -3, 500}, 5)) ==
         Labels{"0.01", "0.1", "1", "10", "100", "1000"});
@@ -70,7 +70,7 @@ TEST_CASE("a logarithmic axis has its numbers at powers of ten and ignores what 
   CHECK(chart_scale(log, {1, 100}, 5).place(10) == doctest::Approx(0.5));
 }
 
-TEST_CASE("every set of values gives a finite axis with few ticks") {
+TEST_CASE("any values, including NaN and infinity, give a finite axis with few ticks") {
   for (const std::vector<double>& values :
        std::vector<std::vector<double>>{{},
                                         {0},
@@ -98,7 +98,7 @@ TEST_CASE("every set of values gives a finite axis with few ticks") {
       }
 }
 
-TEST_CASE("a chart is well-formed XML whatever the names are") {
+TEST_CASE("charts with hostile names are well-formed XML without scripts") {
   const std::string hostile = "</text><script>alert('&\"')</script>\x01\xff\n]]>\xef\xbf\xbf";
   const Chart chart = {.title = hostile,
                        .subtitle = hostile,
@@ -118,7 +118,7 @@ TEST_CASE("a chart is well-formed XML whatever the names are") {
   CHECK(bars_xml.elements.count("script") == 0);
 }
 
-TEST_CASE("a chart refers to nothing outside of itself") {
+TEST_CASE("an SVG chart has no external references") {
   std::string svg = to_svg(Chart{.title = "t", .series = {{.name = "a", .points = {{1, 2}}}}});
   const std::string name = "http://www.w3.org/2000/svg";
   svg.erase(svg.find(name), name.size());
@@ -126,7 +126,8 @@ TEST_CASE("a chart refers to nothing outside of itself") {
     CHECK(svg.find(word) == std::string::npos);
 }
 
-TEST_CASE("points that are not numbers break the line and have no marker") {
+TEST_CASE(
+    "NaN and infinite points are not drawn, and series without finite points are not listed") {
   const Chart chart = {
       .series = {
           {.name = "a", .points = {{0, 1}, {1, 2}, {2, not_a_number}, {3, 4}, {inf, 5}, {4, 6}}},
@@ -143,7 +144,7 @@ TEST_CASE("points that are not numbers break the line and have no marker") {
   CHECK(svg.find("inf") == std::string::npos);
 }
 
-TEST_CASE("an empty chart says that there are no data") {
+TEST_CASE("an empty chart shows the text \"no data\"") {
   for (const std::string& svg :
        {to_svg(Chart{}), to_svg(Chart{.series = {{.name = "a"}}}), to_svg(BarChart{}),
         to_svg(BarChart{.groups = {{.name = "a", .values = {not_a_number}}}})}) {
@@ -153,14 +154,14 @@ TEST_CASE("an empty chart says that there are no data") {
   }
 }
 
-TEST_CASE("points have tooltips with their series, label and numbers") {
+TEST_CASE("tooltips of points show the series, label and values") {
   const testing::Xml xml(
       to_svg(Chart{.x = {.numbers = ChartNumberFormat::percent},
                    .series = {{.name = "n:m", .points = {{0.5, 0.75, "2:4"}}}}}));
   CHECK(has_exact_text(xml, "n:m: 2:4; 50.00 %, 0.75"));
 }
 
-TEST_CASE("bars have a length in proportion to their values") {
+TEST_CASE("bar lengths are proportional to their values") {
   const std::string svg = to_svg(
       BarChart{.series = {"before", "after"}, .groups = {{.name = "w", .values = {400, 100}}}});
   std::vector<double> widths;
@@ -172,7 +173,7 @@ TEST_CASE("bars have a length in proportion to their values") {
   CHECK(widths[2] == doctest::Approx(4 * widths[3]).epsilon(0.01));
 }
 
-TEST_CASE("long names are shortened in their middle to the width they have") {
+TEST_CASE("long names are shortened in the middle to the available width") {
   CHECK(shortened("short", 12, 100) == "short");
   const std::string name = "bert.encoder.layer.0.attention.output.dense.weight";
   const std::string s = shortened(name, 12, 150);
@@ -185,7 +186,7 @@ TEST_CASE("long names are shortened in their middle to the width they have") {
   CHECK(has_exact_text(xml, std::string(500, 'w')));  // in the tooltip
 }
 
-TEST_CASE("long texts are wrapped between words, and a word that is too long within it") {
+TEST_CASE("long text is wrapped between words, and within words that are too long") {
   CHECK(wrapped("", 10, 100).empty());
   CHECK(wrapped("one two", 10, 1000) == std::vector<std::string>{"one two"});
   const auto lines = wrapped("aaaa bbbb cccc " + std::string(100, 'd'), 10, 60);
@@ -193,12 +194,12 @@ TEST_CASE("long texts are wrapped between words, and a word that is too long wit
   for (const std::string& line : lines) CHECK(text_width(line, 10) <= 60);
 }
 
-TEST_CASE("the same chart gives the same bytes") {
+TEST_CASE("to_svg is deterministic") {
   const Chart chart = {.title = "t", .series = {{.name = "a", .points = {{1, 2}, {0.1, 1.0 / 3}}}}};
   CHECK(to_svg(chart) == to_svg(chart));
 }
 
-TEST_CASE("a schedule is drawn in steps, and measurements with straight lines") {
+TEST_CASE("ChartLine::steps draws a staircase, and the default draws straight lines") {
   const std::vector<ChartPoint> points = {{0, 0}, {1, 1}};
   const std::string steps =
       to_svg(Chart{.series = {{.points = points, .line = ChartLine::steps, .markers = false}}});
@@ -212,7 +213,7 @@ TEST_CASE("a schedule is drawn in steps, and measurements with straight lines") 
   CHECK(line(straight).find('L') != std::string::npos);
 }
 
-TEST_CASE("a series on the right axis has a scale of its own") {
+TEST_CASE("a series on the right axis has a separate scale") {
   const testing::Xml xml(to_svg(Chart{
       .y = {.label = "loss"},
       .right =
@@ -225,7 +226,7 @@ TEST_CASE("a series on the right axis has a scale of its own") {
   CHECK(has_exact_text(xml, "b; 1, 50.00 %"));
 }
 
-TEST_CASE("a million points become a small drawing that keeps the extremes") {
+TEST_CASE("a million points are thinned to a small drawing that keeps the extreme value") {
   ChartSeries series{.name = "a", .markers = false};
   for (int i = 0; i < 1'000'000; ++i)
     series.points.push_back({static_cast<double>(i), i == 123'456 ? 1000.0 : i % 7});
@@ -238,14 +239,14 @@ TEST_CASE("a million points become a small drawing that keeps the extremes") {
   CHECK(thinned({{0, 1}, {0, not_a_number}, {0, 2}}, [](double x) { return x; }).size() == 3);
 }
 
-TEST_CASE("the Pareto front has the points that no cheaper one reaches") {
+TEST_CASE("pareto_front returns the points that no cheaper point reaches") {
   using Front = std::vector<std::size_t>;
   CHECK(pareto_front({}).empty());
   CHECK(pareto_front({{2, 5}, {1, 3}, {3, 4}, {3, 6}, {not_a_number, 9}}) == Front{1, 0, 3});
-  CHECK(pareto_front({{1, 1}, {1, 1}}) == Front{0});  // of equal ones the first
+  CHECK(pareto_front({{1, 1}, {1, 1}}) == Front{0});  // the first of equal points
 }
 
-TEST_CASE("narrow charts have the names above their bars, and fit their width") {
+TEST_CASE("narrow bar charts place names above the bars and fit the width") {
   const BarChart chart = {.groups = {{.name = "layers.0.weight", .values = {1}}}};
   const auto y = [](const std::string& svg, std::string_view of) {
     const std::size_t at = svg.rfind(" y=\"", svg.find(of)) + 4;
@@ -258,7 +259,7 @@ TEST_CASE("narrow charts have the names above their bars, and fit their width") 
   CHECK(to_svg(chart).find("text-anchor=\"end\"") != svg.npos);
 }
 
-TEST_CASE("a chart says in words what it shows") {
+TEST_CASE("charts have a text description with the lowest and highest values") {
   CHECK(description_of(Chart{.x = {.label = "step"},
                              .series = {{.name = "loss", .points = {{0, 2}, {5, 0.5}, {9, 1}}}}}) ==
         "loss: from 2 at step 0 to 1 at step 9; lowest 0.5 at step 5, highest 2 at step 0.");

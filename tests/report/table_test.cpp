@@ -63,21 +63,21 @@ const std::string long_name = "bert.encoder.layer.10.attention.output.dense.weig
 
 }  // namespace
 
-TEST_CASE("a table without a terminal is as wide as it is") {
+TEST_CASE("a table without a width limit is printed at its full width") {
   const Report r = wide({long_name, "a.weight"});
   CHECK(to_text(r) == to_text(r, 0));
   CHECK(to_text(r) == to_text(r, 1000));
   CHECK(to_text(r).find(long_name + "  3072x768  F32    235930   90.00 %\n") != std::string::npos);
 }
 
-TEST_CASE("a narrow terminal: columns go in their order, then names are shortened") {
+TEST_CASE("a narrow terminal shortens names and leaves out optional columns in order") {
   const Report r = wide({long_name, "a.weight"});
   const std::string all = to_text(r);
   const std::size_t full = width_of(all, 1);
   REQUIRE(full == 51 + 2 + 8 + 2 + 5 + 2 + 6 + 2 + 8);
   CHECK(to_text(r, full) == all);
 
-  // Enough for the names with half of the width: nothing goes.
+  // The names fit when they are shortened to half of the width: no column is left out.
   const std::string cut = to_text(r, 80);
   CHECK(width_of(cut, 1) == 80);
   CHECK(cut.find("left out") == std::string::npos);
@@ -97,14 +97,14 @@ TEST_CASE("a narrow terminal: columns go in their order, then names are shortene
   CHECK(few.find("90.00 %") != std::string::npos);
 }
 
-TEST_CASE("numbers are never cut, whatever the width") {
+TEST_CASE("numbers are not truncated at any table width") {
   const std::string text = to_text(wide({long_name}), 1);
   CHECK(width_of(text, 2) == 8 + 2 + 8);
   CHECK(text.find("ber…ight   90.00 %\n") != std::string::npos);
   CHECK(to_text(Report{}, 5).empty());
 }
 
-TEST_CASE("a name is cut between characters") {
+TEST_CASE("names are shortened at UTF-8 character boundaries") {
   std::string name;
   for (int i = 0; i < 60; ++i) name += "é";
   const std::string text = to_text(wide({name}), 40);
@@ -112,7 +112,7 @@ TEST_CASE("a name is cut between characters") {
   CHECK(is_utf8(text));
 }
 
-TEST_CASE("names that have to fit stay apart") {
+TEST_CASE("short_names keeps shortened names distinct") {
   std::vector<std::string> names;
   for (const char* layer : {"0", "1", "10"})
     for (const char* part : {"attention.self.key", "attention.self.query", "output.dense"})

@@ -125,7 +125,7 @@ SkipReason alone(const std::string& name, Shape shape) {
 
 }  // namespace
 
-TEST_CASE("the default selection takes the layers of real models and leaves the rest alone") {
+TEST_CASE("the default selection matches the expected tensors and skip reasons of real models") {
   const std::vector<Model> all = models();
   CHECK(all.size() >= 12);
   for (const Model& m : all) {
@@ -141,7 +141,7 @@ TEST_CASE("the default selection takes the layers of real models and leaves the 
   }
 }
 
-TEST_CASE("names of other models") {
+TEST_CASE("skip reasons of single tensors by name and shape") {
   CHECK(alone("pos_emb.weight", {1024, 512}) == SkipReason::embedding);
   CHECK(alone("token_emb.emb.weight", {20000, 512}) == SkipReason::embedding);
   CHECK(alone("embedder.weight", {256000, 2048}) == SkipReason::embedding);
@@ -167,7 +167,7 @@ TEST_CASE("names of other models") {
   CHECK(alone("..weight", {2, 2}) == SkipReason::no);
 }
 
-TEST_CASE("of the layers of a head only the last one is an output head") {
+TEST_CASE("only the last layer of a multi-layer head is skipped as a head") {
   using Layers = std::vector<std::pair<std::string, Shape>>;
   const auto heads = [](const Layers& layers) {
     std::vector<TensorInfo> tensors(layers.size());
@@ -207,12 +207,12 @@ TEST_CASE("of the layers of a head only the last one is an output head") {
         Names{"head.cls.0", "head.cls.1"});
   CHECK(heads({{"bbox_predictor.layers.0", {256, 256}}, {"bbox_predictor.layers.1", {4, 256}}}) ==
         Names{"bbox_predictor.layers.1"});
-  // Attention that pools is not a head of its kind.
+  // Attention pooling in vision_model.head is not an output head.
   CHECK(heads({{"vision_model.head.attention.out_proj", {768, 768}}}).empty());
   CHECK(heads({{"h.4.head", {1, 0}}, {"h.5.head", {0, 1}}}) == Names{"h.4.head", "h.5.head"});
 }
 
-TEST_CASE("fixed bases are not weights") {
+TEST_CASE("fixed bases (DFL, STFT) are not selected") {
   CHECK(alone("model.22.dfl.conv.weight", {1, 16, 1, 1}) == SkipReason::basis);
   CHECK(alone("stft.conv.weight", {258, 1, 256}) == SkipReason::basis);
   CHECK(alone("basis_proj.weight", {8, 8}) == SkipReason::basis);
@@ -224,7 +224,7 @@ TEST_CASE("fixed bases are not weights") {
   CHECK(skip_reasons(std::vector<const TensorInfo*>{&t}).front() == SkipReason::basis);
 }
 
-TEST_CASE("where a graph says what a tensor is for, its name does not") {
+TEST_CASE("a tensor's use in a graph overrides its name for heads and embeddings") {
   TensorInfo t;
   t.shape = {64, 512};
   for (const char* name : {"lm_head.weight", "embed.weight", "classifier.weight", "x"}) {
@@ -244,7 +244,7 @@ TEST_CASE("where a graph says what a tensor is for, its name does not") {
   CHECK(skip_reasons(std::vector<const TensorInfo*>{&t}).front() == SkipReason::router);
 }
 
-TEST_CASE("the documentation's table of models is that of the rule") {
+TEST_CASE("the table of models in docs/pruning.md matches the default selection") {
   const std::string path = source + "/docs/pruning.md";
   std::ostringstream read;
   read << std::ifstream(path).rdbuf();

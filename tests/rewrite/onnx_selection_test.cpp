@@ -55,7 +55,7 @@ std::string product(std::string_view x, std::string_view w, std::string_view y) 
 
 }  // namespace
 
-TEST_CASE("onnx selection: every exporter's file of a model has the same layers and one head") {
+TEST_CASE("onnx selection: a model has the same number of layers and heads from every exporter") {
   struct Known {
     const char* model;
     Index selected, heads, embeddings;
@@ -71,7 +71,7 @@ TEST_CASE("onnx selection: every exporter's file of a model has the same layers 
       CAPTURE(k.model);
       CAPTURE(exporter);
       const std::string file = exports + k.model + "-" + exporter + ".onnx";
-      if (!std::filesystem::exists(file)) continue;  // of the first exporter are three
+      if (!std::filesystem::exists(file)) continue;  // only three models have opset 14
       const std::vector<SkipReason> why = skip_reasons(Checkpoint::open(file));
       CHECK(std::ranges::count(why, SkipReason::no) == k.selected);
       CHECK(std::ranges::count(why, SkipReason::head) == k.heads);
@@ -105,7 +105,7 @@ TEST_CASE("onnx selection: the last product before an output is a head") {
                        {"w1", "w2"}, {"y"})) == Names{"w2"});
 }
 
-TEST_CASE("onnx selection: boxes and indices do not lead into a product") {
+TEST_CASE("onnx selection: products that give RoiAlign boxes or Gather indices are heads") {
   CHECK(heads(graph_of({product("x", "w1", "f"), product("f", "boxes", "b"),
                         pb::node("RoiAlign", "", {"f", "b", "i"}, {"r"}),
                         product("r", "scores", "s"), pb::node("TopK", "", {"s", "k"}, {"v", "j"}),
@@ -113,7 +113,7 @@ TEST_CASE("onnx selection: boxes and indices do not lead into a product") {
                        {"w1", "boxes", "scores"}, {"y"})) == Names{"boxes", "scores"});
 }
 
-TEST_CASE("onnx selection: subgraphs are parts of the graph") {
+TEST_CASE("onnx selection: the search for heads includes subgraphs of If and Loop") {
   const auto branch = [](std::string_view y) {
     return pb::bytes(1, product("h", "head", y)) + pb::bytes(2, "branch") +
            pb::bytes(12, float_value(y));
@@ -127,7 +127,7 @@ TEST_CASE("onnx selection: subgraphs are parts of the graph") {
                                      graph_attribute("else_branch", branch("y2"))),
                         pb::node("Sigmoid", "", {"z"}, {"y"})},
                        {"w", "head"}, {"y"})) == Names{"head"});
-  // A state that goes into the next turn of a loop is hidden.
+  // A state that a loop carries into its next iteration is hidden.
   const std::string body = pb::bytes(1, product("s", "step", "t")) + pb::bytes(2, "body") +
                            pb::inputs({float_value("i"), float_value("go"), float_value("s")}) +
                            pb::outputs({float_value("go"), float_value("t")});
@@ -145,7 +145,7 @@ TEST_CASE("onnx selection: subgraphs are parts of the graph") {
         std::string::npos);
 }
 
-TEST_CASE("onnx selection: copies of an embedding, and weights behind Identity and Cast") {
+TEST_CASE("onnx selection: tied copies of an embedding, and weights behind Identity and Cast") {
   const TempDir dir;
   const std::string transposed =
       pb::tensor("head", 1, {2, 3}, pb::bytes(9, pb::raw<float>({1, 3, 5, 2, 4, 6})));
@@ -164,7 +164,7 @@ TEST_CASE("onnx selection: copies of an embedding, and weights behind Identity a
                        {"w1", "w2"}, {"y"})) == Names{"w2"});
 }
 
-TEST_CASE("onnx selection: the module of a weight with a generated name") {
+TEST_CASE("onnx selection: weights with generated names get module names from the graph") {
   const TempDir dir;
   const std::string scopes =
       pb::bytes(9, pb::bytes(1, "pkg.torch.onnx.name_scopes") +

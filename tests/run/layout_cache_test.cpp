@@ -41,7 +41,7 @@ class CacheIn {
 
 }  // namespace
 
-TEST_CASE("times are found again by a process that multiplies by another dense library") {
+TEST_CASE("layout times cached with one dense library are found with another dense library") {
   const TempDir dir;
   const CacheIn here(dir / "cache");
   const LayoutTimes times = {{"w", {{"csr", 0.5}, {"dense", 2}}}};
@@ -60,7 +60,7 @@ TEST_CASE("times are found again by a process that multiplies by another dense l
   CHECK(cache.notes.empty());
 }
 
-TEST_CASE("a cache of layouts has seconds, by machine, use and layout, and nothing else") {
+TEST_CASE("parse_layout_times reads seconds by machine, use and layout, and rejects all else") {
   const auto parse = [](const char* text) {
     return parse_layout_times(parse_json(text, "c"), "c");
   };
@@ -84,8 +84,7 @@ TEST_CASE("a cache of layouts has seconds, by machine, use and layout, and nothi
         "c: /seconds/cpu/w/csr: expected seconds > 0");
 }
 
-TEST_CASE(
-    "plans of several batches are added up, step by step; another shape's steps are rows too") {
+TEST_CASE("PlanSums adds up the execution steps of several batches, with a row per distinct step") {
   const auto step = [](const char* node, double seconds, const char* why) {
     return ExecutionStep{{node}, "linear", "csr", why, seconds, 2e9 * seconds, 0};
   };

@@ -38,7 +38,7 @@ Dense result(ModelRunner& model, const Shape& shape, std::initializer_list<float
 
 }  // namespace
 
-TEST_CASE("a model in memory: outputs of every run belong to the caller") {
+TEST_CASE("ModelRunner does not overwrite the outputs of earlier runs") {
   const Layer layer;
   ModelRunner model(layer.options);
   CHECK(model.inputs() == std::vector<std::string>{"x"});
@@ -54,7 +54,7 @@ TEST_CASE("a model in memory: outputs of every run belong to the caller") {
   CHECK(result(model, {1, 2, 3}, {1, 1, 1, 0, 0, 1}).extents == Shape{1, 2, 2});
 }
 
-TEST_CASE("a model in memory: layouts are those of the options, and errors leave it usable") {
+TEST_CASE("ModelRunner uses the layouts of its options and stays usable after an error") {
   Layer layer;
   layer.options.layouts = {"w=csr"};
   ModelRunner model(layer.options);

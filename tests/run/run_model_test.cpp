@@ -27,21 +27,19 @@ double fact(const Report& r, std::string_view key) {
 
 }  // namespace
 
-TEST_CASE("predictions: the loss is that of softmax, and labels that are ignored do not count") {
+TEST_CASE("the loss of predictions is the cross-entropy of softmax, without ignored labels") {
   const Dense logits = Dense::of({3, 2}, {0, 0, std::log(3.0f), 0, 5, 9});
   Dense labels = Dense::zeros(DType::I64, {3});
   labels.values.mutate<std::int64_t>()[1] = 0;
   labels.values.mutate<std::int64_t>()[2] = ignored_label;
   const Measured m = predictions_of(logits, labels).measured();
   CHECK(m.count == 2);
-  CHECK(m.accuracy == 1);  // the first of equal ones is class 0
+  CHECK(m.accuracy == 1);  // equal logits count as the first class
   CHECK(m.loss == doctest::Approx((std::log(2.0) + std::log(4.0 / 3)) / 2));
   CHECK(PredictionSums().measured().count == 0);
 }
 
-TEST_CASE(
-    "differences: the largest and the mean; alike are one NaN and another, not a NaN and a "
-    "number") {
+TEST_CASE("OutputDifference has the largest and mean difference; NaN equals NaN, but no number") {
   OutputDifference d;
   d.add(Dense::of({3}, {1, 2, 3}), Dense::of({3}, {1, 2.5, 1}));
   CHECK(d.largest == 2);
@@ -56,7 +54,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("logits: rows agree on their top class, and the divergence is from the reference") {
+TEST_CASE(
+    "LogitsDifference has the share of equal top classes and the KL divergence from a reference") {
   LogitsDifference d;
   d.add(Dense::of({2, 2}, {1, 0, 0, 1}), Dense::of({2, 2}, {3, 0, 1, 0}));
   CHECK(d.rows == 2);
@@ -73,7 +72,7 @@ TEST_CASE("logits: rows agree on their top class, and the divergence is from the
   CHECK(same.mean_divergence() == doctest::Approx(0).epsilon(1e-12));
 }
 
-TEST_CASE("logits with a NaN have no top class: they are neither right nor alike") {
+TEST_CASE("logits with NaN count neither as correct nor as in agreement") {
   for (const int at : {0, 1, 2}) {
     Dense broken = Dense::of({1, 3}, {1, 1, 1});
     broken.values.mutate<float>()[at] = nan_value;
@@ -99,7 +98,7 @@ TEST_CASE("logits with a NaN have no top class: they are neither right nor alike
   CHECK(d.agreement() == 1);
 }
 
-TEST_CASE("outputs: batches become rows one after the other, with the numbers of all of them") {
+TEST_CASE("CollectedOutput concatenates batches of rows and summarizes all values") {
   CollectedOutput o("y", true);
   o.add(Dense::of({1, 2}, {1, -2}));
   o.add(Dense::of({2, 2}, {3, infinity, nan_value, 4}));
@@ -120,7 +119,7 @@ TEST_CASE("outputs: batches become rows one after the other, with the numbers of
   CHECK_THROWS(scalar.add(Dense::of({}, {1})));
 }
 
-TEST_CASE("inputs become another dtype where no number changes") {
+TEST_CASE("exactly_as converts the dtype of an input only if every value stays exact") {
   const Dense whole = exactly_as(DType::F32, Dense{{2}, Values(DType::I32, 2)}, "x");
   CHECK(whole.dtype() == DType::F32);
   Dense large = Dense::zeros(DType::I64, {1});
@@ -137,7 +136,7 @@ TEST_CASE("inputs become another dtype where no number changes") {
   CHECK_THROWS(exactly_as(DType::BOOL, large, "x"));
 }
 
-TEST_CASE("latency: percentiles are times that were measured, and rows a second count all runs") {
+TEST_CASE("Latency reports ordered percentiles and a positive throughput") {
   Latency l;
   Report none;
   l.add_to(none);

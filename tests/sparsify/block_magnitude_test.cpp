@@ -42,7 +42,7 @@ const bool has_block_magnitude_reference =
 
 }  // namespace
 
-TEST_CASE("block-magnitude removes the blocks of the smallest sums, ragged ones among them") {
+TEST_CASE("block-magnitude removes the blocks with the smallest sums, including ragged blocks") {
   // Sums: 4 2 / 5 1 (the right and lower blocks are ragged).
   const Dense x = Dense::of({3, 3}, {1, -1, 2, -1, 1, 0, 3, -2, 1});
   CHECK(ones_of(select(x, "block-magnitude:sparsity=0.25,h=2,w=2")) ==
@@ -53,12 +53,12 @@ TEST_CASE("block-magnitude removes the blocks of the smallest sums, ragged ones 
         Ints{0, 0, 0, 0, 0, 0, 1, 1, 0});
 }
 
-TEST_CASE("among equal blocks the later goes first") {
+TEST_CASE("among blocks of equal sum, block-magnitude removes the later first") {
   const Dense x = Dense::of({2, 4}, {1, 1, 2, 0, 0, 2, 1, 1});
   CHECK(ones_of(select(x, "block-magnitude:sparsity=0.5,h=1,w=2")) == Ints{1, 1, 1, 1, 0, 0, 0, 0});
 }
 
-TEST_CASE("a block larger than the tensor is the whole tensor") {
+TEST_CASE("a block larger than the tensor covers the whole tensor") {
   const Dense x = Dense::of({2, 2}, {1, 2, 3, 4});
   const std::string huge = "h=9223372036854775807,w=9223372036854775807";
   CHECK(select(x, "block-magnitude:sparsity=0.4," + huge).count() == 4);
@@ -67,7 +67,7 @@ TEST_CASE("a block larger than the tensor is the whole tensor") {
         0);
 }
 
-TEST_CASE("rank 1 is a single row, and dims names rows and columns") {
+TEST_CASE("block-magnitude treats rank 1 as one row, and dims names rows and columns") {
   CHECK(ones_of(select(Dense::of({5}, {1, 1, 5, 0, 4}), "block-magnitude:sparsity=0.34,h=4,w=2")) ==
         Ints{0, 0, 1, 1, 1});
   const Dense x = Dense::of({2, 2, 2}, {1, 9, 2, 9, 3, 9, 4, 9});
@@ -75,12 +75,12 @@ TEST_CASE("rank 1 is a single row, and dims names rows and columns") {
         Ints{0, 1, 0, 1, 0, 1, 0, 1});
 }
 
-TEST_CASE("a block with NaN stays") {
+TEST_CASE("block-magnitude keeps a block that contains NaN") {
   const Dense x = Dense::of({1, 4}, {NAN, 0, 3e38f, 3e38f});
   CHECK(ones_of(select(x, "block-magnitude:sparsity=0.5,h=1,w=2")) == Ints{1, 1, 0, 0});
 }
 
-TEST_CASE("blocks without an extent are refused") {
+TEST_CASE("block-magnitude rejects invalid specs") {
   for (const char* wrong :
        {"block-magnitude:sparsity=0.5", "block-magnitude:sparsity=0.5,h=0,w=4",
         "block-magnitude:sparsity=0.5,h=4,w=-1", "block-magnitude:sparsity=2,h=4,w=4",

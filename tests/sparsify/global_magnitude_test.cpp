@@ -39,7 +39,7 @@ double value_at(const Dense& x, Index i) {
   });
 }
 
-// The definition: sort all (magnitude, place) pairs, drop the first ones, of equals the later.
+// The definition: sort all elements by magnitude, later ones of equals first, and drop the first.
 std::vector<std::vector<bool>> naive(const std::vector<Dense>& tensors, double sparsity) {
   struct Place {
     double size;
@@ -76,7 +76,7 @@ void check(const std::vector<Dense>& tensors, double sparsity) {
 
 }  // namespace
 
-TEST_CASE("one threshold removes exactly the smallest of all tensors, later equals first") {
+TEST_CASE("a global threshold removes the smallest values of all tensors, later ties first") {
   for (const int team : {1, 3}) {
     set_threads(team);
     for (const double sparsity : {0.0, 0.1, 0.5, 0.77, 1.0}) {
@@ -89,13 +89,13 @@ TEST_CASE("one threshold removes exactly the smallest of all tensors, later equa
   set_threads(available_threads());
 }
 
-TEST_CASE("tensors of different dtypes share a threshold by value") {
+TEST_CASE("a global threshold compares tensors of different dtypes by value") {
   for (const double sparsity : {0.1, 0.5, 0.9})
     check({tied_values(DType::F32, 300, 1), tied_values(DType::BF16, 200, 2),
            tied_values(DType::F64, 100, 3)},
           sparsity);
 }
 
-TEST_CASE("a threshold over more than one piece of mixed dtypes counts every element once") {
+TEST_CASE("a global threshold over several segments of mixed dtypes counts every element once") {
   check({tied_values(DType::BF16, (1 << 20) + 13, 1), tied_values(DType::F32, 1000, 2)}, 0.6);
 }

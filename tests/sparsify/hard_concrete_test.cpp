@@ -20,7 +20,7 @@ double slope_of(const auto& f, double at) {
 
 }  // namespace
 
-TEST_CASE("gates are 0, 1 and between as often as the paper's distribution says") {
+TEST_CASE("the distribution of hard-concrete gates matches the paper") {
   constexpr int n = 200000;
   for (const double a : some_a) {
     CAPTURE(a);
@@ -45,7 +45,7 @@ TEST_CASE("gates are 0, 1 and between as often as the paper's distribution says"
   }
 }
 
-TEST_CASE("derivatives of gates and of their penalty are those of differences") {
+TEST_CASE("derivatives of gates and of their penalty match finite differences") {
   for (const double a : some_a)
     for (const double u : {0.02, 0.3, 0.5, 0.71, 0.999}) {
       CAPTURE(a);
@@ -64,7 +64,7 @@ TEST_CASE("derivatives of gates and of their penalty are those of differences") 
     }
 }
 
-TEST_CASE("without chance a gate is above 0 from -ln 11 on, and 1 from ln 11 on") {
+TEST_CASE("the deterministic gate leaves 0 at -ln 11 and reaches 1 at ln 11") {
   const double ln11 = std::log(11.0);
   CHECK(hard_concrete::expected(-ln11 - 1e-9).z == 0);
   CHECK(hard_concrete::expected(-ln11 + 1e-9).z > 0);

@@ -15,7 +15,7 @@ using namespace sten::testing;
 
 namespace {
 
-// The rule by sorting.
+// The rule of magnitude, by sorting.
 const bool has_magnitude_reference =
     add_reference("magnitude", Kind::materializing, [](const Selection& s) {
       std::vector<double> rank;
@@ -46,7 +46,7 @@ Dense numbers_of(Dice& dice, DType dtype, Shape shape, bool tied) {
 
 }  // namespace
 
-TEST_CASE("magnitude drops the smallest, the later of equals first") {
+TEST_CASE("magnitude drops the smallest values, later ties first") {
   const Dense x = Dense::of({8}, {3, -1, 2, 1, -1, 0, 5, -2});
   const auto kept = [&](double sparsity) { return ones_of(Magnitude{sparsity}.select(x, {})); };
   using Ints = std::vector<int>;
@@ -60,21 +60,21 @@ TEST_CASE("magnitude drops the smallest, the later of equals first") {
   CHECK(kept(1) == Ints{0, 0, 0, 0, 0, 0, 0, 0});
 }
 
-TEST_CASE("the count is rounded to the nearest, halves away from zero") {
+TEST_CASE("the number of dropped elements is rounded to nearest, halves away from zero") {
   const Dense x = Dense::of({5}, {1, 2, 3, 4, 5});
   for (const auto& [sparsity, dropped] : std::vector<std::pair<double, Index>>{
            {0.09, 0}, {0.1, 1}, {0.29, 1}, {0.3, 2}, {0.5, 3}, {0.99, 5}})
     CHECK(Magnitude{sparsity}.select(x, {}).count() == 5 - dropped);
 }
 
-TEST_CASE("infinity and NaN outrank every number, and the sign of zero does not matter") {
+TEST_CASE("infinity and NaN rank above finite values, and the sign of zero does not matter") {
   const Dense x = Dense::of({6}, {3e38f, -INFINITY, -0.0f, NAN, 0.0f, 1e-45f});
   CHECK(ones_of(Magnitude{0.5}.select(x, {})) == std::vector<int>{1, 1, 0, 1, 0, 0});
   CHECK(ones_of(Magnitude{2.0 / 3}.select(x, {})) == std::vector<int>{0, 1, 0, 1, 0, 0});
   CHECK(ones_of(Magnitude{1.0 / 6}.select(x, {})) == std::vector<int>{1, 1, 1, 1, 0, 1});
 }
 
-TEST_CASE("magnitude agrees with sorting for every prunable dtype, tied or not") {
+TEST_CASE("magnitude matches sorting in every prunable dtype, with and without ties") {
   Dice dice(1);
   for (DType t : prunable_dtypes())
     for (Index n : {0, 1, 7, 8, 9, 63, 64, 65, 300, 1000})
@@ -88,7 +88,7 @@ TEST_CASE("magnitude agrees with sorting for every prunable dtype, tied or not")
       }
 }
 
-TEST_CASE("magnitudes that differ only in their last bits are told apart") {
+TEST_CASE("magnitude distinguishes F64 values that differ only in their last bit") {
   Dense x = Dense::zeros(DType::F64, {3});
   const auto v = x.values.mutate<double>();
   v[0] = 1;
@@ -98,7 +98,7 @@ TEST_CASE("magnitudes that differ only in their last bits are told apart") {
   CHECK(ones_of(Magnitude{2.0 / 3}.select(x, {})) == std::vector<int>{0, 0, 1});
 }
 
-TEST_CASE("large tensors give the same mask as sorting at 1 and 3 threads") {
+TEST_CASE("magnitude of large tensors matches sorting at 1 and 3 threads") {
   Dice dice(2);
   for (DType t : {DType::F32, DType::BF16, DType::F8_E4M3})
     for (bool tied : {false, true}) {
@@ -112,7 +112,7 @@ TEST_CASE("large tensors give the same mask as sorting at 1 and 3 threads") {
     }
 }
 
-TEST_CASE("a histogram gathered from several threads selects the same") {
+TEST_CASE("selection by a histogram is identical at 1 and 3 threads") {
   Dice dice(3);
   const Dense x = any_bits(dice, DType::F8_E5M2, {1 << 21, 1});
   const Threads three(3);
@@ -122,7 +122,7 @@ TEST_CASE("a histogram gathered from several threads selects the same") {
   CHECK(same_mask(Magnitude{0.4}.select(x, {}), m));
 }
 
-TEST_CASE("a sparsity that is missing, no number or outside [0, 1] is refused") {
+TEST_CASE("magnitude rejects a sparsity that is missing, not a number or outside [0, 1]") {
   const auto why = [](const char* spec) {
     CHECK(fault_of([&] { registry().sparsifier(Spec::parse(spec)); }) == Fault::usage);
     return error_of([&] { registry().sparsifier(Spec::parse(spec)); });
@@ -137,7 +137,7 @@ TEST_CASE("a sparsity that is missing, no number or outside [0, 1] is refused") 
   CHECK(error_of([] { registry().sparsifier(Spec::parse("magnitude:sparsity=1")); }) == "");
 }
 
-TEST_CASE("large tensors keep exactly what a sort keeps, with few ties and with many") {
+TEST_CASE("magnitude of large tensors matches sorting with few and with many ties") {
   constexpr Index n = (Index{1} << 21) + 77;
   for (const double steps : {1e9, 3000.0, 3.0}) {
     Dense x = Dense::zeros(DType::F32, {n});

@@ -11,7 +11,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Without the implementation for all rows at once.
+// NmMagnitude without its implementation for all rows at once.
 struct BlockByBlock {
   static constexpr const char* name = "user-block-by-block";
   NmMagnitude rule;
@@ -56,7 +56,7 @@ Case random_case(Dice& dice, int round) {
   return c;
 }
 
-// Bits of a line, one at a time.
+// Reads an integer of `width` bits from a row of positions, bit by bit.
 Index number_at(const std::uint8_t* line, Index bit, Index width) {
   Index v = 0;
   for (Index i = 0; i < width; ++i) v |= Index{bit_at(line, bit + i)} << i;
@@ -94,7 +94,7 @@ bool holds(const Nm& t, const Dense& x, const Mask& keep) {
 
 }  // namespace
 
-TEST_CASE("nm keeps what its rule keeps of each block, in every dtype and view") {
+TEST_CASE("nm on whole tensors matches nm block by block in every dtype and matrix view") {
   Dice dice(1);
   for (int round = 0; round < 240; ++round) {
     const Case c = random_case(dice, round);
@@ -106,7 +106,7 @@ TEST_CASE("nm keeps what its rule keeps of each block, in every dtype and view")
   }
 }
 
-TEST_CASE("selecting and packing n:m at once stores what the two steps store") {
+TEST_CASE("fused n:m selection and packing match separate selection and packing") {
   Dice dice(2);
   for (int round = 0; round < 240; ++round) {
     const Case c = random_case(dice, round);
@@ -125,7 +125,7 @@ TEST_CASE("selecting and packing n:m at once stores what the two steps store") {
   }
 }
 
-TEST_CASE("n:m holds any mask of at most n a block, and gives it back") {
+TEST_CASE("packing n:m preserves any mask with at most n kept elements per block") {
   Dice dice(3);
   for (int round = 0; round < 160; ++round) {
     const Case c = random_case(dice, round);
@@ -145,7 +145,7 @@ TEST_CASE("n:m holds any mask of at most n a block, and gives it back") {
   }
 }
 
-TEST_CASE("the first block that keeps too many is named, at any number of threads") {
+TEST_CASE("packing n:m reports the first overfull block at 1 and 3 threads") {
   const Dense x = Dense::zeros(DType::F32, {300, 700});
   Mask keep = Mask::none(x.extents);
   for (const Index i :

@@ -33,36 +33,36 @@ const bool has_nm_reference = add_reference("nm", Kind::blocking, [](const Selec
 
 }  // namespace
 
-TEST_CASE("nm keeps the n largest of every m along a row") {
+TEST_CASE("nm keeps the n largest of every m values along a row") {
   const Dense x = Dense::of({2, 4}, {1, -3, 2, 0, 5, 6, -7, 8});
   CHECK(ones_of(select(x, "nm:n=2,m=4")) == Ints{0, 1, 1, 0, 0, 0, 1, 1});
   CHECK(ones_of(select(x, "nm:n=1,m=2")) == Ints{0, 1, 1, 0, 0, 1, 0, 1});
   CHECK(select(x, "nm:n=4,m=4").count() == 8);
 }
 
-TEST_CASE("with axis 0 nm runs down the columns") {
+TEST_CASE("nm with axis 0 selects along columns") {
   const Dense x = Dense::of({4, 2}, {1, 5, -3, 6, 2, -7, 0, 8});
   CHECK(ones_of(select(x, "nm:n=2,m=4,axis=0")) == Ints{0, 0, 1, 0, 1, 1, 0, 1});
 }
 
-TEST_CASE("among equals the earlier stays") {
+TEST_CASE("nm keeps the earlier of equal magnitudes") {
   const Dense x = Dense::of({1, 8}, {1, 1, -1, 1, 0, 2, -2, 2});
   CHECK(ones_of(select(x, "nm:n=2,m=4")) == Ints{1, 1, 0, 0, 0, 1, 1, 0});
   CHECK(ones_of(select(Dense::zeros(DType::F32, {1, 4}), "nm:n=1,m=4")) == Ints{1, 0, 0, 0});
 }
 
-TEST_CASE("a short last block of b values keeps min(n, b)") {
+TEST_CASE("nm keeps min(n, b) values of a short last block of b values") {
   const Dense x = Dense::of({2, 7}, {1, 2, 3, 4, 5, 7, 6, 4, 3, 2, 1, 5, 7, 6});
   CHECK(ones_of(select(x, "nm:n=2,m=4")) == Ints{0, 0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1});
   CHECK(ones_of(select(Dense::of({1, 5}, {1, 2, 3, 4, 0}), "nm:n=2,m=4")) == Ints{0, 0, 1, 1, 1});
 }
 
-TEST_CASE("NaN stays, as infinity does") {
+TEST_CASE("nm keeps NaN and infinity") {
   const Dense x = Dense::of({1, 4}, {1, NAN, 3e38f, -INFINITY});
   CHECK(ones_of(select(x, "nm:n=2,m=4")) == Ints{0, 1, 0, 1});
 }
 
-TEST_CASE("dims names the rows and columns that blocks run along") {
+TEST_CASE("dims names the rows and columns along which nm blocks run") {
   const Dense x = Dense::of({2, 2, 2}, {1, 2, 4, 3, 5, 6, 8, 7});
   CHECK(ones_of(select(x, "nm:n=1,m=2,dims=1.2")) == Ints{0, 1, 1, 0, 0, 1, 1, 0});
   CHECK(ones_of(select(x, "nm:n=1,m=2,dims=2.1")) == Ints{0, 0, 1, 1, 0, 0, 1, 1});
@@ -71,7 +71,7 @@ TEST_CASE("dims names the rows and columns that blocks run along") {
   CHECK(has(error_of([&] { select(x, "nm:n=1,m=2,dims=1.3"); }), "dims=1.3"));
 }
 
-TEST_CASE("a tensor of rank 0 or 1 is a single line, whatever the axis") {
+TEST_CASE("nm treats tensors of rank 0 and 1 as a single row") {
   const Dense x = Dense::of({5}, {1, 2, 3, 4, 5});
   CHECK(ones_of(select(x, "nm:n=1,m=2")) == Ints{0, 1, 0, 1, 1});
   CHECK(ones_of(select(x, "nm:n=1,m=2,axis=0")) == Ints{0, 1, 0, 1, 1});
@@ -79,14 +79,14 @@ TEST_CASE("a tensor of rank 0 or 1 is a single line, whatever the axis") {
   CHECK(select(Dense::zeros(DType::F32, {0}), "nm:n=1,m=2").count() == 0);
 }
 
-TEST_CASE("elements of F64 are compared in double") {
+TEST_CASE("nm compares F64 values in double precision") {
   Dense x = Dense::zeros(DType::F64, {1, 2});
   x.values.mutate<double>()[0] = 1;
   x.values.mutate<double>()[1] = 1 + 1e-12;
   CHECK(ones_of(select(x, "nm:n=1,m=2")) == Ints{0, 1});
 }
 
-TEST_CASE("nm agrees with the rule on both axes, tied or not") {
+TEST_CASE("nm matches the reference on both axes, with and without ties") {
   Dice dice(1);
   for (int k = 0; k < 400; ++k) {
     const bool large = k % 8 >= 6;
@@ -102,13 +102,13 @@ TEST_CASE("nm agrees with the rule on both axes, tied or not") {
   }
 }
 
-TEST_CASE("a large block takes no quadratic time") {
+TEST_CASE("nm selects half of a block of 65536 elements") {
   Dice dice(2);
   const Dense x = normals(dice, {2, 65536});
   CHECK(select(x, "nm:n=32768,m=65536").count() == 65536);
 }
 
-TEST_CASE("specs of nm that have no meaning are refused") {
+TEST_CASE("nm rejects invalid specs") {
   for (const char* wrong :
        {"nm", "nm:n=2", "nm:m=4", "nm:n=5,m=4", "nm:n=0,m=4", "nm:n=-1,m=4", "nm:n=1,m=65537",
         "nm:n=1,m=4,axis=2", "nm:n=1,m=4,g=2", "nm:n=1,m=4,dims=1", "nm:n=1.5,m=4"}) {

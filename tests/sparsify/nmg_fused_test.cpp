@@ -21,7 +21,7 @@ Spec layout_of(const Spec& fit) {
 
 }  // namespace
 
-TEST_CASE("fitting to n:m:g at once stores what selecting and packing store") {
+TEST_CASE("fused n:m:g fitting and packing match separate fitting and packing") {
   Dice dice(1);
   const std::vector<std::string> specs{"nmg:n=2,m=4,g=2",
                                        "nmg:n=1,m=10,g=4",
@@ -62,20 +62,20 @@ TEST_CASE("fitting to n:m:g at once stores what selecting and packing store") {
   }
 }
 
-TEST_CASE("a fit for other numbers than the layout's is packed by its mask, or refused") {
+TEST_CASE("an n:m:g fit for another layout is packed by its mask or rejected") {
   Dice dice(2);
   const Dense x = normals(dice, {8, 24});
   const Spec fit = Spec::parse("nmg:n=1,m=4,g=3");
   Mask kept;
   const Tensor t = registry().prune(x, fit, Spec::parse("csr"), {}, &kept);
   CHECK(same_bits(t.to_dense(), masked_by(x, kept)));
-  // Every pattern of 1 of 4 once in a chunk is not every one of 2 of 4.
+  // A chunk of g=3 holds each pattern 3 times in 12 columns, not once in every 4 columns.
   CHECK(has(error_of([&] { registry().prune(x, fit, Spec::parse("nmg:n=1,m=4,g=1")); }),
             "cannot hold"));
   CHECK(fault_of([&] { registry().prune(x, fit, Spec::parse("nmg:n=1,m=4")); }) == Fault::usage);
 }
 
-TEST_CASE("bits are set across bytes, and no others") {
+TEST_CASE("set_bits_shared sets exactly the given bits across byte boundaries") {
   Dice dice(3);
   for (int round = 0; round < 500; ++round) {
     const Index at = dice.below(64);

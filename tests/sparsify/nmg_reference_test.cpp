@@ -149,7 +149,7 @@ const bool has_nmgv_reference = add_reference(
 
 }  // namespace
 
-TEST_CASE("the judge of exact fits refuses greedy ones, and patterns that are there too often") {
+TEST_CASE("the exact-fit check rejects greedy fits and patterns used more than g times") {
   Dice dice(6);
   const Dense x = normals(dice, {8, 96});
   const Spec exact = Spec::parse("nmg:n=2,m=4,g=4"),

@@ -42,7 +42,7 @@ Dense random_matrix(Index rows, Index cols, Index seed) {
 
 }  // namespace
 
-TEST_CASE("rows with much at the same columns come into the same tiles") {
+TEST_CASE("rows with large values in the same columns are placed in the same tiles") {
   const Dense x = Dense::of({4, 4}, {9, 0, 8, 1,  //
                                      0, 7, 1, 9,  //
                                      8, 1, 9, 0,  //
@@ -56,7 +56,7 @@ TEST_CASE("rows with much at the same columns come into the same tiles") {
   }
 }
 
-TEST_CASE("an order has each row once, and keeps what it says, no less than the given one") {
+TEST_CASE("a row permutation is valid, keeps the energy it reports, and never reduces energy") {
   for (const Shape& shape : {Shape{48, 32}, {37, 29}, {5, 70}})
     for (const Index axis : {0, 1})
       for (const Index n : {1, 2})
@@ -82,7 +82,7 @@ TEST_CASE("an order has each row once, and keeps what it says, no less than the 
         }
 }
 
-TEST_CASE("an order does not depend on the number of threads") {
+TEST_CASE("row permutations are identical at 1 and 3 threads") {
   const Dense x = random_matrix(300, 64, 3);
   const NmgvFit fit = fit_of(1, 4, 2, 0, 8, 2);
   const auto with_threads = [&](int n) {
@@ -92,7 +92,7 @@ TEST_CASE("an order does not depend on the number of threads") {
   CHECK(with_threads(1) == with_threads(3));
 }
 
-TEST_CASE("rows stay as they are where no order keeps more") {
+TEST_CASE("rows are not permuted if no permutation keeps more") {
   const auto stays = [](const Dense& x, const NmgvFit& fit) {
     return !row_permutation(x, fit).moves();
   };
@@ -106,7 +106,7 @@ TEST_CASE("rows stay as they are where no order keeps more") {
   CHECK(stays(same, fit_of(1, 4, 1, 0, 4, 2)));
 }
 
-TEST_CASE("groups of rows are worth about as much as the best ones") {
+TEST_CASE("balanced groups are within the tolerance of the best assignment") {
   for (const Index rows : {6, 5}) {
     const Index groups = 3, v = 2;
     const Dense x = random_matrix(rows, groups, 5);

@@ -42,7 +42,7 @@ const bool has_gradient_reference =
 
 }  // namespace
 
-TEST_CASE("movement removes the smallest signed scores, whatever the values are") {
+TEST_CASE("movement removes the smallest signed scores, regardless of the values") {
   const Dense x = Dense::of({6}, {9, 9, 9, 9, 9, 0});
   const Dense s = Dense::of({6}, {-1, -5, 0, 3, -0.0f, 7});
   CHECK(ones_of(select(x, s, "movement:sparsity=0.16")) == Ints{1, 0, 1, 1, 1, 1});
@@ -53,7 +53,7 @@ TEST_CASE("movement removes the smallest signed scores, whatever the values are"
   CHECK(select(x, s, "movement:sparsity=1").count() == 0);
 }
 
-TEST_CASE("infinite scores of both signs are ordered as numbers are") {
+TEST_CASE("movement ranks -infinity below and +infinity above finite scores") {
   const Dense x = Dense::of({4}, {1, 1, 1, 1});
   const Dense s = Dense::of({4}, {INFINITY, -INFINITY, -3e38f, 3e38f});
   CHECK(ones_of(select(x, s, "movement:sparsity=0.25")) == Ints{1, 0, 1, 1});
@@ -61,7 +61,7 @@ TEST_CASE("infinite scores of both signs are ordered as numbers are") {
   CHECK(ones_of(select(x, s, "movement:sparsity=0.75")) == Ints{1, 0, 0, 0});
 }
 
-TEST_CASE("gradient removes the smallest product of value and gradient") {
+TEST_CASE("gradient removes the smallest magnitudes of value times gradient") {
   const Dense x = Dense::of({4}, {1, -2, 100, 0.5f});
   const Dense g = Dense::of({4}, {-3, 2, 0.01f, 1});
   CHECK(ones_of(select(x, g, "gradient:sparsity=0.25")) == Ints{1, 1, 1, 0});
@@ -69,7 +69,7 @@ TEST_CASE("gradient removes the smallest product of value and gradient") {
   CHECK(ones_of(select(x, g, "gradient:sparsity=0.75")) == Ints{0, 1, 0, 0});
 }
 
-TEST_CASE("scores of F64 are ranked in double") {
+TEST_CASE("F64 scores are ranked in double precision") {
   Dense s = Dense::zeros(DType::F64, {2});
   s.values.mutate<double>()[0] = -1;
   s.values.mutate<double>()[1] = -1 - 1e-12;
@@ -78,13 +78,13 @@ TEST_CASE("scores of F64 are ranked in double") {
   CHECK(ones_of(select(x, s, "gradient:sparsity=0.5")) == Ints{0, 1});
 }
 
-TEST_CASE("l0 keeps where the gate is open: above -ln 11") {
+TEST_CASE("l0 keeps elements whose gate is open (score above -ln 11)") {
   const Dense x = Dense::of({6}, {0, 1, 1, 1, 1, 1});
   const Dense a = Dense::of({6}, {0, -2.3978f, -2.398f, 5, -INFINITY, INFINITY});
   CHECK(ones_of(select(x, a, "l0:")) == Ints{1, 1, 0, 1, 0, 1});
 }
 
-TEST_CASE("values that are not finite rank above all numbers") {
+TEST_CASE("non-finite values are kept regardless of their scores") {
   const Dense x = Dense::of({3}, {NAN, 1, -INFINITY});
   const Dense s = Dense::of({3}, {-9, 8, 0});
   for (const char* spec : {"movement:sparsity=0.34", "gradient:sparsity=0.34", "l0"}) {
@@ -95,7 +95,7 @@ TEST_CASE("values that are not finite rank above all numbers") {
   }
 }
 
-TEST_CASE("scores that are missing, of another shape or NaN are refused") {
+TEST_CASE("missing scores and scores of the wrong shape, of an integer dtype or NaN are rejected") {
   const Dense x = Dense::of({3}, {1, 0, 1});
   for (const char* spec : {"movement:sparsity=0.5", "gradient:sparsity=0.5", "l0"}) {
     CAPTURE(spec);
@@ -114,7 +114,7 @@ TEST_CASE("scores that are missing, of another shape or NaN are refused") {
   CHECK_FALSE(registry().sparsifier(Spec::parse("magnitude:sparsity=0.5")).needs_scores());
 }
 
-TEST_CASE("relu keeps what is above 0") {
+TEST_CASE("relu keeps values above 0") {
   const Dense x = Dense::of({5}, {1, -1, 0, -0.0f, 1e-40f});
   CHECK(ones_of(select(x, x, "relu")) == Ints{1, 0, 0, 0, 1});
 }

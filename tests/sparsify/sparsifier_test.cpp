@@ -73,7 +73,7 @@ const bool has_resparsify_reference =
 
 }  // namespace
 
-TEST_CASE("the kind of a sparsifier follows from the member it has") {
+TEST_CASE("the kind of a sparsifier follows from its member functions") {
   CHECK(Sparsifier(Positive{}).kind() == Kind::streaming);
   CHECK(Sparsifier(FirstAndLarger{}).kind() == Kind::blocking);
   CHECK(Sparsifier(AboveMean{}).kind() == Kind::materializing);
@@ -85,7 +85,7 @@ TEST_CASE("the kind of a sparsifier follows from the member it has") {
   CHECK(name_of(Kind::materializing) == "materializing");
 }
 
-TEST_CASE("a user's streaming sparsifier decides every value by itself") {
+TEST_CASE("a user-defined streaming sparsifier decides on each value and index alone") {
   const Dense x = Dense::of({2, 3}, {1, -2, 0, NAN, 5, -6});
   CHECK(ones_of(Sparsifier(Positive{}).select(x)) == Ints{1, 0, 0, 0, 1, 0});
   CHECK(ones_of(Sparsifier(EveryThird{}).select(x)) == Ints{1, 0, 0, 1, 0, 0});
@@ -94,14 +94,14 @@ TEST_CASE("a user's streaming sparsifier decides every value by itself") {
   CHECK(ones_of(Sparsifier(Positive{}).select(b)) == Ints{0, 1});
 }
 
-TEST_CASE("a streaming sparsifier gets F64 values as double if it takes double") {
+TEST_CASE("a streaming sparsifier that accepts double receives F64 values as double") {
   Dense x = Dense::zeros(DType::F64, {2});
   x.values.mutate<double>()[0] = 1 + 1e-12;
   x.values.mutate<double>()[1] = 1;
   CHECK(ones_of(Sparsifier(AboveOne{}).select(x)) == Ints{1, 0});
 }
 
-TEST_CASE("a user's blocking sparsifier sees blocks that end with their line") {
+TEST_CASE("the blocks of a user-defined blocking sparsifier end at the end of a row or column") {
   const Dense x = Dense::of({2, 4}, {1, 0, 2, 5, 3, 4, 1, -7});
   CHECK(ones_of(Sparsifier(FirstAndLarger{}).select(x)) == Ints{1, 0, 1, 1, 1, 1, 0, 1});
   CHECK(ones_of(Sparsifier(DownFirst{}).select(x)) == Ints{1, 1, 1, 1, 1, 1, 0, 0});
@@ -109,25 +109,25 @@ TEST_CASE("a user's blocking sparsifier sees blocks that end with their line") {
   CHECK(Sparsifier(FirstAndLarger{}).select(Dense::zeros(DType::F32, {3, 0})).count() == 0);
 }
 
-TEST_CASE("a blocking sparsifier of floats gets F64 values as float") {
+TEST_CASE("a blocking sparsifier that accepts only float receives F64 values as float") {
   Dense x = Dense::zeros(DType::F64, {1, 2});
   x.values.mutate<double>()[0] = 1 + 1e-12;
   x.values.mutate<double>()[1] = 1;
   CHECK(ones_of(Sparsifier(FirstAndLarger{}).select(x)) == Ints{1, 1});
 }
 
-TEST_CASE("blocks without values are refused") {
+TEST_CASE("blocking sparsifiers with a block size below 1 are rejected") {
   const Dense x = Dense::zeros(DType::F32, {2, 2});
   CHECK(has(error_of([&] { Sparsifier(FirstAndLarger{0}).select(x); }),
             "expected a block of 1 or more values, got 0"));
   CHECK(fault_of([&] { Sparsifier(FirstAndLarger{-1}).select(x); }) == Fault::usage);
 }
 
-TEST_CASE("a user's materializing sparsifier sees the whole tensor") {
+TEST_CASE("a user-defined materializing sparsifier sees the whole tensor") {
   CHECK(ones_of(Sparsifier(AboveMean{}).select(Dense::of({4}, {1, 2, 3, 10}))) == Ints{0, 0, 0, 1});
 }
 
-TEST_CASE("elements without a magnitude are not pruned") {
+TEST_CASE("sparsifiers reject dtypes without a magnitude") {
   for (DType t : movable_dtypes()) {
     if (is_prunable(t)) continue;
     CAPTURE(name_of(t));
@@ -138,7 +138,7 @@ TEST_CASE("elements without a magnitude are not pruned") {
   }
 }
 
-TEST_CASE("lines that share bytes of the mask are written by several threads without loss") {
+TEST_CASE("threads that write rows sharing bytes of the mask lose no bits") {
   Dice dice(1);
   const Dense x = normals(dice, {90001, 3});
   const Threads one(1);

@@ -37,19 +37,19 @@ const bool has_relu_reference = add_reference("relu", Kind::streaming, [](const 
 
 }  // namespace
 
-TEST_CASE("keep-all keeps zeros and NaN too") {
+TEST_CASE("keep-all keeps every element, including zeros and NaN") {
   CHECK(select(Dense::of({3}, {0, NAN, 1}), "keep-all").count() == 3);
   CHECK(select(Dense::zeros(DType::F8_E4M3, {5, 13}), "keep-all").count() == 65);
 }
 
-TEST_CASE("threshold drops what is smaller in magnitude and keeps what is equal") {
+TEST_CASE("threshold drops smaller magnitudes and keeps equal ones") {
   const Dense x = Dense::of({7}, {0.5f, -0.5f, 0.49f, -0.51f, 0, NAN, -INFINITY});
   CHECK(ones_of(select(x, "threshold:at=0.5")) == std::vector<int>{1, 1, 0, 1, 0, 1, 1});
   CHECK(select(x, "threshold:at=0").count() == 7);
   CHECK(ones_of(select(x, "threshold:at=1e300")) == std::vector<int>{0, 0, 0, 0, 0, 1, 1});
 }
 
-TEST_CASE("the threshold is rounded to the precision in which a value is ranked") {
+TEST_CASE("threshold is rounded to the ranking precision: double for F64, else float") {
   // 0.1 as float is slightly larger than 0.1.
   const float at = 0.1f;
   const Dense x = Dense::of({3}, {at, std::nextafter(at, 0.0f), std::nextafter(at, 1.0f)});
@@ -82,7 +82,7 @@ TEST_CASE("random drops about the given fraction") {
   CHECK(select(x, "random:fraction=1").count() == 0);
 }
 
-TEST_CASE("random is the same at any number of threads and differs between seeds") {
+TEST_CASE("random is identical at 1 and 3 threads and differs between seeds") {
   const Dense x = Dense::zeros(DType::BF16, {300, 1000});
   const Threads one(1);
   const Mask m = select(x, "random:fraction=0.5,seed=3");
@@ -96,14 +96,14 @@ TEST_CASE("random is the same at any number of threads and differs between seeds
   CHECK(std::abs(static_cast<double>(both) - 75000) < 5 * std::sqrt(300000 * 0.25 * 0.75));
 }
 
-TEST_CASE("random does not look at the values, nor at the shape") {
+TEST_CASE("random depends neither on the values nor on the shape") {
   Dice dice(1);
   const Mask a = select(Dense::zeros(DType::F32, {60, 70}), "random:fraction=0.5,seed=3");
   const Mask b = select(normals(dice, {4200}), "random:fraction=0.5,seed=3");
   CHECK(ones_of(a) == ones_of(b));
 }
 
-TEST_CASE("same-pattern keeps the pattern the tensor had") {
+TEST_CASE("same-pattern keeps the given pattern and rejects a missing or mismatched one") {
   const Dense x = Dense::of({2, 2}, {0, 2, 3, 4});
   const Mask had = mask_of({2, 2}, {1, 0, 1, 0});
   const Sparsifier s = registry().sparsifier(Spec("same-pattern"));
@@ -114,7 +114,7 @@ TEST_CASE("same-pattern keeps the pattern the tensor had") {
   CHECK(fault_of([&] { s.select(x); }) == Fault::usage);
 }
 
-TEST_CASE("specs of streaming sparsifiers that have no meaning are refused") {
+TEST_CASE("streaming sparsifiers reject invalid specs") {
   CHECK(has(why("random:fraction=1.5"), "must be in [0, 1]"));
   CHECK(has(why("random:fraction=nan"), "expected a number"));
   CHECK(has(why("random"), "missing 'fraction'"));

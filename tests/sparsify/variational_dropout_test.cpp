@@ -23,7 +23,7 @@ const bool has_variational_dropout_reference =
 
 }  // namespace
 
-TEST_CASE("the divergence is the paper's, and falls to 0 as alpha grows") {
+TEST_CASE("the KL divergence matches the paper's formula and falls to 0 as alpha grows") {
   // -(k1 sigmoid(k2 + k3 log alpha) - 0.5 log(1 + 1/alpha) - k1), computed by hand.
   const auto at = [](double log_alpha) {
     return variational_dropout::divergence(1, log_alpha + std::log(1 + 1e-8)).value;
@@ -35,7 +35,7 @@ TEST_CASE("the divergence is the paper's, and falls to 0 as alpha grows") {
   CHECK(at(9) == doctest::Approx(at(8)));
 }
 
-TEST_CASE("its derivatives are those of differences") {
+TEST_CASE("derivatives of the KL divergence match finite differences") {
   for (const double w : {-1.3, -0.02, 1e-3, 0.4})
     for (const double s : {-12.0, -7.0, -3.0, 0.5}) {
       const double a = variational_dropout::log_alpha(w, s);
@@ -56,7 +56,7 @@ TEST_CASE("its derivatives are those of differences") {
     }
 }
 
-TEST_CASE("noise is standard normal") {
+TEST_CASE("variational dropout noise is standard normal") {
   constexpr int n = 200000;
   double mean = 0, square = 0;
   int within = 0;

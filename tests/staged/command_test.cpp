@@ -28,7 +28,7 @@ std::string said(const std::string& command, const Placeholders& values) {
 
 }  // namespace
 
-TEST_CASE("placeholders with plain values are replaced as they are; other braces stay") {
+TEST_CASE("plain values of placeholders are inserted verbatim, and other braces stay") {
   const Placeholders values = {{"{in}", "/tmp/x.y"}, {"{stage}", "3"}};
   CHECK(fill_in("t {in} \"{in}\" '{in}' {stage}{stage} $(({stage} + 1))", values) ==
         "t /tmp/x.y \"/tmp/x.y\" '/tmp/x.y' 33 $((3 + 1))");
@@ -36,7 +36,7 @@ TEST_CASE("placeholders with plain values are replaced as they are; other braces
         "echo ${in} \\{in} {a,b} '{\"in\": 1}' {");
 }
 
-TEST_CASE("a value is one word of the shell wherever its placeholder stands, and never run") {
+TEST_CASE("a placeholder's value is a single shell word in any quoting and never executes") {
   for (const std::string value :
        {"a b", "$(echo run)", "`echo run`", "it's", "say \"hi\"", "'\"'", "back\\slash\\",
         "two\nlines", "*", "~", "", "$HOME", "; echo run", "#x", "\"; echo run; \"",
@@ -61,14 +61,14 @@ TEST_CASE("a value is one word of the shell wherever its placeholder stands, and
   }
 }
 
-TEST_CASE("a mistyped placeholder is refused with the nearest one") {
+TEST_CASE("a mistyped placeholder is rejected with the nearest known placeholder") {
   const std::vector<std::string> known = {"{in}", "{out}", "{metrics}"};
   CHECK_THROWS_WITH_AS(check_placeholders("t {in} {ouut}", known),
                        "unknown placeholder '{ouut}', did you mean '{out}'?", Error);
   CHECK_NOTHROW(check_placeholders("t {in} ${ouut} {a,b} {} {something_else}", known));
 }
 
-TEST_CASE("how a command ended is known") {
+TEST_CASE("run_command reports the exit code or signal of a command") {
   CHECK(run_command("exit 0", 0).ok());
   CHECK(run_command("exit 7", 0).text() == "ended with exit code 7");
   CHECK(run_command("kill -9 $$", 0).signal == 9);
@@ -76,7 +76,7 @@ TEST_CASE("how a command ended is known") {
   CHECK(run_command("sten-no-such-program 2>&-", 0).code == 127);
 }
 
-TEST_CASE("a command that takes too long is ended, with what it started") {
+TEST_CASE("a timeout ends a command and its child processes") {
   const TempDir dir;
   const CommandEnd end = run_command(
       "(sleep 3; touch '" + (dir / "late") + "') & echo $! > '" + (dir / "pid") + "'; wait", 0.2);
@@ -90,7 +90,7 @@ TEST_CASE("a command that takes too long is ended, with what it started") {
   CHECK(gone);
 }
 
-TEST_CASE("what a command leaves in the background ends with it") {
+TEST_CASE("background processes of a command end with the command") {
   const TempDir dir;
   CHECK(run_command("sleep 30 & echo $! > '" + (dir / "pid") + "'", 0).ok());
   const pid_t started = std::stoi(dir.read("pid"));
@@ -102,7 +102,7 @@ TEST_CASE("what a command leaves in the background ends with it") {
   CHECK(gone);
 }
 
-TEST_CASE("what a command started ends with us, though we are killed") {
+TEST_CASE("child processes of a command end when the calling process is killed") {
   const TempDir dir;
   const pid_t us = fork();
   if (us == 0) {

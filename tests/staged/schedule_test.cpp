@@ -48,7 +48,7 @@ TEST_CASE("iterative schedules rise by the step and end at `to`") {
   CHECK(sparsities("iterative:from=0.1,to=0.9,step=0.1").back() == 0.9);
 }
 
-TEST_CASE("formulas of the gradual schedules") {
+TEST_CASE("gradual schedules follow their formulas") {
   check_sparsities("linear:from=0,to=0.8,stages=4", {0.2, 0.4, 0.6, 0.8});
   check_sparsities("cubic:from=0,to=0.8,stages=2", {0.7, 0.8});
   check_sparsities("exponential:from=0,to=0.75,stages=2", {0.5, 0.75});
@@ -56,14 +56,14 @@ TEST_CASE("formulas of the gradual schedules") {
   CHECK(sparsities("cubic:from=0,to=0.9,stages=7").back() == 0.9);
 }
 
-TEST_CASE("the end may be that of --sparsity, and must not contradict it") {
+TEST_CASE("--sparsity sets the end of a schedule, and a contradicting end is rejected") {
   CHECK(sparsities("iterative:from=0.1,step=0.1", 0.3).size() == 3);
   CHECK(sparsities("iterative:from=0.1,step=0.1,to=0.3", 0.3).back() == 0.3);
   check_refused("iterative:from=0.1,step=0.1,to=0.3", "contradicts --sparsity 0.4", 0.4);
   check_refused("iterative:from=0.1,step=0.1", "missing key to");
 }
 
-TEST_CASE("schedules without a meaning are refused, with what is near") {
+TEST_CASE("invalid schedules are rejected with a hint") {
   CHECK(held(57, check_refused("iterative:from=0.5,to=0.1,step=0.1", "is below the ")));
   check_refused("iterative:from=0.1,to=1.4,step=0.1", "to must be in [0, 1], got 1.4");
   check_refused("iterative:from=0.1,to=0.5,step=0", "step: expected a value in (0, 1], got 0");
@@ -76,7 +76,7 @@ TEST_CASE("schedules without a meaning are refused, with what is near") {
   check_refused("layerwise:from=0", "from");
 }
 
-TEST_CASE("several structures are the stages of an iterative schedule") {
+TEST_CASE("several structures become the stages of an iterative schedule") {
   const auto s = parse_schedule("iterative", {}, {"nm:n=3,m=4", "nm:n=2,m=4"});
   CHECK(s.stages() == 2);
   check_refused("linear:from=0,to=0.5,stages=2", "several --structure", {}, {"a", "b"});

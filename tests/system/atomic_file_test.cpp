@@ -22,7 +22,8 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-// Runs each test body both ways that a file system may offer.
+// Runs a test body with temporary files without a name, where the file system has them, and with
+// named ones.
 struct BothWriters {
   template <class F>
   void operator()(F test) const {
@@ -55,7 +56,7 @@ void check_error(Fault fault, const std::string& text, const std::string& path,
 
 }  // namespace
 
-TEST_CASE("a committed output has its bytes, wherever they were written, and nothing beside it") {
+TEST_CASE("a committed output has the bytes of all writes and leaves no temporary file") {
   both_writers([] {
     const TempDir dir;
     OutputFile out(dir / "out", false);
@@ -74,7 +75,7 @@ TEST_CASE("a committed output has its bytes, wherever they were written, and not
   });
 }
 
-TEST_CASE("large writes at any offset, in any order and from any address give the bytes") {
+TEST_CASE("large writes at unaligned offsets and in any order give the expected contents") {
   both_writers([] {
     const TempDir dir;
     constexpr std::size_t large = (std::size_t{2} << 20) + 4321;
@@ -99,7 +100,7 @@ TEST_CASE("large writes at any offset, in any order and from any address give th
   });
 }
 
-TEST_CASE("an output that is not committed leaves nothing behind") {
+TEST_CASE("an uncommitted output leaves no file behind and keeps the old file") {
   both_writers([] {
     const TempDir dir;
     { OutputFile(dir / "new", false).write(as_bytes("x")); }
@@ -111,7 +112,7 @@ TEST_CASE("an output that is not committed leaves nothing behind") {
   });
 }
 
-TEST_CASE("a file that exists is refused without force and stays whole until the commit with it") {
+TEST_CASE("an existing file is rejected without force, and kept until the commit with force") {
   both_writers([] {
     const TempDir dir;
     const std::string path = dir.write("out", "old");
@@ -125,7 +126,7 @@ TEST_CASE("a file that exists is refused without force and stays whole until the
   });
 }
 
-TEST_CASE("a file that appears while the output is written is not overwritten without force") {
+TEST_CASE("a file created by another process during writing is overwritten only with force") {
   both_writers([] {
     const TempDir dir;
     OutputFile out(dir / "out", false), forced(dir / "forced", true);
@@ -144,7 +145,7 @@ TEST_CASE("a file that appears while the output is written is not overwritten wi
   });
 }
 
-TEST_CASE("a refused commit leaves no temporary") {
+TEST_CASE("a rejected commit leaves no temporary file") {
   both_writers([] {
     const TempDir dir;
     {
@@ -158,7 +159,7 @@ TEST_CASE("a refused commit leaves no temporary") {
   });
 }
 
-TEST_CASE("a new file has the mode that the umask gives, a replaced one keeps its own") {
+TEST_CASE("a new file has the mode given by the umask, and a replaced file keeps its mode") {
   both_writers([] {
     const TempDir dir;
     const mode_t old = umask(027);
@@ -178,7 +179,7 @@ TEST_CASE("a new file has the mode that the umask gives, a replaced one keeps it
   });
 }
 
-TEST_CASE("through a symlink its target is written, not the link") {
+TEST_CASE("writing to a symlink writes its target and keeps the link") {
   both_writers([] {
     const TempDir dir;
     std::filesystem::create_directory(dir / "sub");
@@ -202,7 +203,7 @@ TEST_CASE("through a symlink its target is written, not the link") {
   });
 }
 
-TEST_CASE("names as long as a directory takes can be written") {
+TEST_CASE("file names of the maximum length of 255 bytes can be written") {
   both_writers([] {
     const TempDir dir;
     std::string name;  // 255 bytes, which would be cut within a character
@@ -215,7 +216,7 @@ TEST_CASE("names as long as a directory takes can be written") {
   });
 }
 
-TEST_CASE("an output without a directory to go to is refused before any work") {
+TEST_CASE("invalid output paths are rejected when the output is opened") {
   both_writers([] {
     const TempDir dir;
     const std::string file = dir.write("file", "");
@@ -230,7 +231,7 @@ TEST_CASE("an output without a directory to go to is refused before any work") {
   });
 }
 
-TEST_CASE("a read-only directory is refused before any work") {
+TEST_CASE("a read-only directory is rejected when the output is opened") {
   const TempDir dir;
   chmod(dir.path().c_str(), 0555);
   const ChildEnd end = run_in_child([&] {
@@ -241,7 +242,7 @@ TEST_CASE("a read-only directory is refused before any work") {
   CHECK(end.err == dir / "out: directory '" + dir.path() + "': Permission denied");
 }
 
-TEST_CASE("a write that finds no space names the file and the cause, and leaves nothing") {
+TEST_CASE("a write beyond the file size limit names the file and leaves nothing behind") {
   const TempDir dir;
   const ChildEnd end = run_in_child([&] {
     signal(SIGXFSZ, SIG_IGN);

@@ -47,7 +47,7 @@ struct Place {
 
 }  // namespace
 
-TEST_CASE("a cache is created in a directory of its user alone, and replaced as a whole") {
+TEST_CASE("a cache file is created in a private directory and replaced as a whole") {
   const Place at;
   CHECK(!at.cache.read());
   at.cache.write({{"x", 1}});
@@ -61,7 +61,7 @@ TEST_CASE("a cache is created in a directory of its user alone, and replaced as 
   CHECK(at.cache.read()->at("x") == 3);
 }
 
-TEST_CASE("what is not recognisably a cache of sten stays as it is") {
+TEST_CASE("a file that is not a sten cache is neither read nor overwritten") {
   const Place at;
   for (const char* text : {"", "{", "[]", "{}", R"({"sten_cache": 2})", R"({"seconds": {}})",
                            R"({"sten_cache": "1", "schema": 1, "seconds": {}})"}) {
@@ -73,7 +73,7 @@ TEST_CASE("what is not recognisably a cache of sten stays as it is") {
   at.check_refused("expected at most");
 }
 
-TEST_CASE("a cache follows no link, and replaces no directory and no pipe") {
+TEST_CASE("a cache path that is a symlink, a directory or a pipe is rejected") {
   const Place at;
   fs::create_directories(at.directory);
   const std::string target = at.top / "a/b/target.json", text = R"({"sten_cache": 1, "y": 1})";
@@ -92,7 +92,7 @@ TEST_CASE("a cache follows no link, and replaces no directory and no pipe") {
   at.check_refused("a pipe or device");
 }
 
-TEST_CASE("a cache that others can write to, or that is somebody else's, is not used") {
+TEST_CASE("a cache that is writable by others or owned by another user is rejected") {
   const Place at;
   at.cache.write({{"x", 1}});
   const std::string before = text_in(at.path);

@@ -24,7 +24,7 @@ std::string error(F&& f) {
 
 }  // namespace
 
-TEST_CASE("a record comes back, and no byte of it can be changed") {
+TEST_CASE("a checksum manifest round-trips, and a change of any byte is rejected") {
   const TempDir dir;
   nlohmann::ordered_json j;
   j["step"] = 3;
@@ -43,7 +43,7 @@ TEST_CASE("a record comes back, and no byte of it can be changed") {
   CHECK_FALSE(error([&] { read_manifest(dir / "none"); }).empty());
 }
 
-TEST_CASE("files that are gone, changed or new are named") {
+TEST_CASE("check_files names missing, changed and unexpected files") {
   const TempDir dir;
   std::filesystem::create_directories(dir / "d/below");
   dir.write("d/a", "text");

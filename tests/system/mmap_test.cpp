@@ -41,7 +41,7 @@ std::uint64_t sum(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-TEST_CASE("a mapped file shows the bytes of the file under its name") {
+TEST_CASE("a mapped file has the name and the bytes of its file") {
   const TempDir dir;
   const std::string path = dir.write("a", "hello");
   const MappedFile file = MappedFile::open(path);
@@ -56,7 +56,7 @@ TEST_CASE("an empty file maps to no bytes") {
   file.drop(0, 0);
 }
 
-TEST_CASE("what is not a regular file is refused with its name and the cause") {
+TEST_CASE("MappedFile rejects missing and non-regular files with name and cause") {
   const TempDir dir;
   mkfifo((dir / "pipe").c_str(), 0600);
   CHECK_THROWS_WITH_AS(MappedFile::open(dir / "none"),
@@ -69,12 +69,12 @@ TEST_CASE("what is not a regular file is refused with its name and the cause") {
                        (dir / "pipe: expected a regular file").c_str(), Error);
 }
 
-TEST_CASE("a file name cannot drive the terminal through a message") {
+TEST_CASE("error messages escape control characters in file names") {
   CHECK_THROWS_WITH_AS(MappedFile::open("no\x1b[2J"), "no\\x1b[2J: No such file or directory",
                        Error);
 }
 
-TEST_CASE("a map outlives its handle and its file's name while an owner lives") {
+TEST_CASE("a mapping stays valid while an owner holds it, even after its file is deleted") {
   const TempDir dir;
   Array<std::byte> bytes;
   {
@@ -85,7 +85,7 @@ TEST_CASE("a map outlives its handle and its file's name while an owner lives") 
   CHECK(as_text(bytes) == "hello");
 }
 
-TEST_CASE("an adopted descriptor is mapped from its beginning and closed with the map") {
+TEST_CASE("an adopted file descriptor is mapped from offset 0 and closed with the mapping") {
   const TempDir dir;
   const int fd = open(dir.write("a", "hello").c_str(), O_RDONLY);
   lseek(fd, 3, SEEK_SET);
@@ -97,7 +97,7 @@ TEST_CASE("an adopted descriptor is mapped from its beginning and closed with th
   CHECK(fcntl(fd, F_GETFD) == -1);
 }
 
-TEST_CASE("dropping pages gives their memory back and they read the same again") {
+TEST_CASE("dropped pages release their memory and can be read again") {
   const TempDir dir;
   constexpr std::size_t size = std::size_t{16} << 20;
   const MappedFile file = MappedFile::open(dir.write("big", std::string(size, '\x01')));
@@ -108,7 +108,7 @@ TEST_CASE("dropping pages gives their memory back and they read the same again")
   CHECK(sum(file.bytes()) == size);
 }
 
-TEST_CASE("dropping leaves pages alone that are not wholly within the range") {
+TEST_CASE("dropping empty, partial and out-of-range page ranges keeps the contents readable") {
   const TempDir dir;
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   const MappedFile file = MappedFile::open(dir.write("a", std::string(2 * page, 'x')));
@@ -120,7 +120,7 @@ TEST_CASE("dropping leaves pages alone that are not wholly within the range") {
   CHECK(sum(file.bytes()) == 2 * page * 'x');
 }
 
-TEST_CASE("two names of one file have one identity, two files have two") {
+TEST_CASE("hard links share device and inode numbers, and different files have different inodes") {
   const TempDir dir;
   const MappedFile a = MappedFile::open(dir.write("a", "x")),
                    b = MappedFile::open(dir.write("b", "x"));
@@ -130,7 +130,7 @@ TEST_CASE("two names of one file have one identity, two files have two") {
   CHECK(a.inode() != b.inode());
 }
 
-TEST_CASE("a file that was written to since it was mapped is noticed") {
+TEST_CASE("check_unchanged detects that a mapped file was truncated") {
   const TempDir dir;
   const MappedFile file = MappedFile::open(dir.write("a", "hello"));
   CHECK_NOTHROW(file.check_unchanged());
@@ -139,7 +139,7 @@ TEST_CASE("a file that was written to since it was mapped is noticed") {
                        Error);
 }
 
-TEST_CASE("a file that shrinks under its map ends the program with a line, not a signal") {
+TEST_CASE("truncating a mapped file ends the program with an error message, not a signal") {
   const TempDir dir;
   const std::string path = dir.write("shrinks", std::string(1 << 20, 'x'));
   const TempDir out;
@@ -157,7 +157,7 @@ TEST_CASE("a file that shrinks under its map ends the program with a line, not a
   CHECK(out.names().empty());
 }
 
-TEST_CASE("of several threads that find a file shorter, one says so") {
+TEST_CASE("only one of several threads reports a truncated mapped file") {
   const TempDir dir;
   const std::string path = dir.write("shrinks", std::string(1 << 20, 'x'));
   for (int i = 0; i < 20; ++i) {
@@ -182,7 +182,7 @@ TEST_CASE("of several threads that find a file shorter, one says so") {
   }
 }
 
-TEST_CASE("a bus error of something else keeps its default action") {
+TEST_CASE("a bus error outside of mapped files keeps the default signal action") {
   const TempDir dir;
   const std::string path = dir.write("a", std::string(1 << 20, 'x'));
   const ChildEnd elsewhere = run_in_child([&] {
@@ -200,7 +200,7 @@ TEST_CASE("a bus error of something else keeps its default action") {
   CHECK(sent.signal == SIGBUS);
 }
 
-TEST_CASE("writing pages that are gone from their file is an error, not a fault") {
+TEST_CASE("writing from a truncated mapped file is an error, not a bus error") {
   const TempDir dir;
   const MappedFile file = MappedFile::open(dir.write("in", std::string(1 << 20, 'x')));
   OutputFile out(dir / "out", false);

@@ -56,7 +56,7 @@ struct WithoutExchange {
 
 }  // namespace
 
-TEST_CASE("the result of an earlier run is replaced with force, and only then") {
+TEST_CASE("the output directory of an earlier run is replaced only with force") {
   const TempDir dir;
   const std::string out = dir / "out";
   make(out, "one");
@@ -72,7 +72,7 @@ TEST_CASE("the result of an earlier run is replaced with force, and only then") 
   CHECK(dir.read("copy/model") == "five");
 }
 
-TEST_CASE("a directory with entries that no run wrote, or that changed since, is not replaced") {
+TEST_CASE("a directory with foreign or changed entries is not replaced") {
   const TempDir dir;
   const std::string out = dir / "out";
   const auto refuses = [&](const std::string& what, const auto& change) {
@@ -105,7 +105,7 @@ TEST_CASE("a directory with entries that no run wrote, or that changed since, is
   dir.write("out/a", "");
   CHECK(directory_error(out).ends_with("or they changed since: 'a'"));
   fs::remove(dir / "out/a");
-  CHECK(directory_error(out).empty());  // there is nothing to lose
+  CHECK(directory_error(out).empty());  // an empty directory can be replaced
   CHECK(directory_error(dir / "file").ends_with("expected a directory, got a file"));
   // Missing files do not prevent the replacement.
   make(out, "old", true);
@@ -113,7 +113,7 @@ TEST_CASE("a directory with entries that no run wrote, or that changed since, is
   CHECK(directory_error(out).empty());
 }
 
-TEST_CASE("the working directory, those above it, the root and homes are never replaced") {
+TEST_CASE("the working directory, its parents, the root and home directories are never replaced") {
   const TempDir dir;
   const ChildEnd end = run_in_child([&] {
     make(dir / "home", "x");
@@ -135,7 +135,7 @@ TEST_CASE("the working directory, those above it, the root and homes are never r
   CHECK(dir.read("work/model") == "x");
 }
 
-TEST_CASE("what appears in the old directory during the work is not lost") {
+TEST_CASE("commit keeps the old directory if a foreign file was added meanwhile") {
   const TempDir dir;
   make(dir / "out", "old");
   OutputDirectory out(dir / "out", true);
@@ -146,7 +146,7 @@ TEST_CASE("what appears in the old directory during the work is not lost") {
   CHECK(dir.read("out/model") == "old");
 }
 
-TEST_CASE("of runs that make one directory at once, each with force replaces the one before") {
+TEST_CASE("with concurrent runs for one output directory, the last commit with force wins") {
   for (const bool exchange : {true, false}) {
     CAPTURE(exchange);
     detail::no_exchange = !exchange;
@@ -169,7 +169,7 @@ TEST_CASE("of runs that make one directory at once, each with force replaces the
   detail::no_exchange = false;
 }
 
-TEST_CASE("hundreds of outputs are made at the same time") {
+TEST_CASE("200 output directories can be open at the same time") {
   const TempDir dir;
   std::vector<std::unique_ptr<OutputDirectory>> all;
   for (int i = 0; i < 200; ++i)
@@ -178,7 +178,7 @@ TEST_CASE("hundreds of outputs are made at the same time") {
   CHECK(dir.names().size() == all.size());
 }
 
-TEST_CASE("hidden directories of killed runs go, and what only looks like them stays") {
+TEST_CASE("leftover directories of killed runs are removed, and similarly named entries are kept") {
   const TempDir dir;
   const auto kill_one = [&](bool force) {
     run_in_child([&] {
@@ -197,7 +197,7 @@ TEST_CASE("hidden directories of killed runs go, and what only looks like them s
   Names all = mine;
   all.push_back("out");
   CHECK(held(79, dir.names() == all));
-  // A run that is at work keeps its own.
+  // The hidden directory of a running process is not removed.
   OutputDirectory live(dir / "out", true);
   put(live, "model", "live");
   live.write_manifest();
@@ -210,7 +210,8 @@ TEST_CASE("hidden directories of killed runs go, and what only looks like them s
   CHECK(dir.names() == all);
 }
 
-TEST_CASE("without an exchange of names the old directory is whole at any moment") {
+TEST_CASE(
+    "without an atomic exchange of names, the next run rolls an interrupted replacement back") {
   const WithoutExchange guard;
   const TempDir dir;
   make(dir / "out", "old");
@@ -229,7 +230,7 @@ TEST_CASE("without an exchange of names the old directory is whole at any moment
   CHECK(dir.names() == Names{"out"});
 }
 
-TEST_CASE("two outputs come together, or none of them where the second fails") {
+TEST_CASE("commit_together writes all outputs, or none if one fails") {
   const TempDir dir;
   const auto state = [&] { return dir.read("mask") + " " + dir.read("out/model"); };
   const auto commit = [&](bool force, bool breaks) {
@@ -271,7 +272,7 @@ TEST_CASE("two outputs come together, or none of them where the second fails") {
   CHECK(dir.names() == Names{"late", "mask", "out"});
 }
 
-TEST_CASE("directories of any depth are made, replaced and removed") {
+TEST_CASE("output directories 300 levels deep are created, replaced and removed") {
   const TempDir dir;
   std::string deep = "d";
   for (int i = 0; i < 300; ++i) deep += "/d";
@@ -287,7 +288,7 @@ TEST_CASE("directories of any depth are made, replaced and removed") {
   CHECK(dir.read("out/" + deep + "/file") == "x");
 }
 
-TEST_CASE("a read-only directory in an output can be filled, and goes with the rest") {
+TEST_CASE("read-only directories inside an output can be filled and replaced") {
   const TempDir dir;
   const ChildEnd end = run_in_child([&] {
     chmod(dir.path().c_str(), 0777);
@@ -310,7 +311,7 @@ TEST_CASE("a read-only directory in an output can be filled, and goes with the r
       [&] { chmod((dir / "out/a").c_str(), 0755), chmod((dir / "out/a/b").c_str(), 0755); });
 }
 
-TEST_CASE("the record of an output is the same for the same content") {
+TEST_CASE("the output manifest is identical for identical contents") {
   const TempDir dir;
   make(dir / "a", "x");
   make(dir / "b", "x");

@@ -19,7 +19,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("devices and pipes are written through and stay what they are") {
+TEST_CASE("devices and pipes are written directly and not replaced by files") {
   write_output("/dev/null", "x");
   CHECK(std::filesystem::is_character_file("/dev/null"));
   OutputFile full("/dev/full", false);
@@ -37,7 +37,7 @@ TEST_CASE("devices and pipes are written through and stay what they are") {
   CHECK(std::filesystem::is_fifo(dir / "fifo"));
 }
 
-TEST_CASE("standard output gets everything at the commit and nothing without one") {
+TEST_CASE("standard output is written at the commit, and not at all without a commit") {
   for (const char* name : {"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"}) {
     CAPTURE(name);
     const TempDir dir;
@@ -59,7 +59,7 @@ TEST_CASE("standard output gets everything at the commit and nothing without one
   }
 }
 
-TEST_CASE("binary output to a terminal or to nothing is refused") {
+TEST_CASE("binary output to a terminal or to a closed or read-only standard output is rejected") {
   const ChildEnd terminal = run_in_child([] {
     const int controller = posix_openpt(O_RDWR | O_NOCTTY);
     grantpt(controller);
@@ -80,7 +80,7 @@ TEST_CASE("binary output to a terminal or to nothing is refused") {
   CHECK(readable.err == "standard output: not open for writing");
 }
 
-TEST_CASE("an output that is the input by path or link is refused") {
+TEST_CASE("an output that is the input, by path or link, is rejected") {
   const TempDir dir;
   const std::string in = dir.write("in", "old");
   std::filesystem::create_hard_link(in, dir / "hard");
@@ -102,7 +102,7 @@ TEST_CASE("an output that is the input by path or link is refused") {
   CHECK(dir.read("soft") == "new");
 }
 
-TEST_CASE("standard output that would write into the input is refused") {
+TEST_CASE("standard output redirected into the input is rejected") {
   const TempDir dir;
   const std::string in = dir.write("in", "old");
   const ChildEnd end = run_in_child([&] {

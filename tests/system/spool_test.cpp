@@ -51,7 +51,7 @@ int open_terminal() {
 
 }  // namespace
 
-TEST_CASE("a pipe is spooled whole, and its copy leaves nothing behind") {
+TEST_CASE("spool reads a whole pipe and leaves no temporary file behind") {
   const TempDir dir;
   setenv("TMPDIR", dir.path().c_str(), 1);
   {
@@ -64,7 +64,7 @@ TEST_CASE("a pipe is spooled whole, and its copy leaves nothing behind") {
   unsetenv("TMPDIR");
 }
 
-TEST_CASE("an empty pipe is an empty input") {
+TEST_CASE("spooling an empty pipe gives an empty input") {
   int ends[2];
   REQUIRE(pipe(ends) == 0);
   close(ends[1]);
@@ -72,7 +72,7 @@ TEST_CASE("an empty pipe is an empty input") {
   close(ends[0]);
 }
 
-TEST_CASE("a pipe that was made non-blocking is waited for") {
+TEST_CASE("spool waits for the data of a non-blocking pipe") {
   int ends[2];
   REQUIRE(pipe2(ends, O_NONBLOCK) == 0);
   std::thread writer([&] {
@@ -85,7 +85,7 @@ TEST_CASE("a pipe that was made non-blocking is waited for") {
   close(ends[0]);
 }
 
-TEST_CASE("a full or missing temporary directory is named") {
+TEST_CASE("spool errors name a missing or full temporary directory") {
   const ChildEnd missing = run_in_child([] {
     int ends[2];
     if (pipe(ends) != 0) _exit(50);
@@ -114,7 +114,7 @@ TEST_CASE("a full or missing temporary directory is named") {
   CHECK(full.err == "in: temporary copy in /tmp: File too large (set TMPDIR to another directory)");
 }
 
-TEST_CASE("a dash is standard input: a pipe, a file, a terminal or closed") {
+TEST_CASE("the input name - reads standard input and rejects a directory or a terminal") {
   const TempDir dir;
   dir.write("a", "hello");
   const auto with_stdin = [](int fd, const std::string& expected) {
@@ -151,7 +151,7 @@ TEST_CASE("a dash is standard input: a pipe, a file, a terminal or closed") {
         }).err == "standard input: Bad file descriptor");
 }
 
-TEST_CASE("standard input that is a file needs no copy") {
+TEST_CASE("a file on standard input is mapped without a copy") {
   const TempDir dir;
   const std::string path = dir.write("a", "hello");
   CHECK(run_in_child([&] {
@@ -160,7 +160,7 @@ TEST_CASE("standard input that is a file needs no copy") {
         }).code == 0);
 }
 
-TEST_CASE("pipes and sockets by name are spooled") {
+TEST_CASE("named pipes and /dev/fd pipes and sockets are spooled") {
   const TempDir dir;
   const std::string path = dir / "fifo";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
@@ -185,7 +185,7 @@ TEST_CASE("pipes and sockets by name are spooled") {
   close(ends[0]);
 }
 
-TEST_CASE("an input that is neither file nor pipe is refused") {
+TEST_CASE("a missing file, a device, a directory and an empty name are rejected as inputs") {
   const TempDir dir;
   CHECK_THROWS_WITH_AS(open_input(dir / "none"), (dir / "none: No such file or directory").c_str(),
                        Error);

@@ -37,7 +37,7 @@ ChildEnd interrupted(const TempDir& dir, int signal, bool named, bool force) {
 
 }  // namespace
 
-TEST_CASE("an interrupted program leaves the old output whole and nothing else") {
+TEST_CASE("an interrupted program keeps the old output and removes unfinished files") {
   for (bool named : {false, true}) {
     CAPTURE(named);
     const TempDir dir;
@@ -52,7 +52,7 @@ TEST_CASE("an interrupted program leaves the old output whole and nothing else")
   }
 }
 
-TEST_CASE("what an interrupted program says: each output by what became of it, and what is kept") {
+TEST_CASE("an interrupted program reports the state of each output and the resume hint") {
   const TempDir dir;
   dir.write("old", "old");
   const auto says = [&](const std::vector<std::string>& kept) {
@@ -82,7 +82,7 @@ TEST_CASE("what an interrupted program says: each output by what became of it, a
         }).err.empty());
 }
 
-TEST_CASE("writing to a closed pipe ends the program quietly and cleans up") {
+TEST_CASE("writing to a closed pipe ends the program silently and removes unfinished files") {
   const TempDir dir;
   const ChildEnd end = run_in_child([&] {
     signal(SIGPIPE, SIG_IGN);  // some parent processes leave it so
@@ -102,7 +102,7 @@ TEST_CASE("writing to a closed pipe ends the program quietly and cleans up") {
   CHECK(dir.names().empty());
 }
 
-TEST_CASE("a program that was started with interrupts ignored goes on ignoring them") {
+TEST_CASE("signals that were ignored at program start stay ignored") {
   const TempDir dir;
   const ChildEnd end = run_in_child([&] {
     signal(SIGHUP, SIG_IGN);
@@ -112,7 +112,8 @@ TEST_CASE("a program that was started with interrupts ignored goes on ignoring t
   CHECK(end.code == 0);
 }
 
-TEST_CASE("outputs beyond what the clean-up can know of are refused, and room comes back") {
+TEST_CASE(
+    "more than 1024 simultaneous outputs are rejected, and released outputs free their slots") {
   const TempDir dir;
   const Fd at(open(dir.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   const auto claim = [&](int n) {

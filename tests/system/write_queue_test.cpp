@@ -12,7 +12,7 @@
 
 using namespace sten;
 
-TEST_CASE("tasks run in the order they came, with one thread and with several") {
+TEST_CASE("queued tasks run in order, with one thread and with several") {
   for (const int team : {1, 3}) {
     set_threads(team);
     std::vector<int> order;
@@ -25,7 +25,7 @@ TEST_CASE("tasks run in the order they came, with one thread and with several") 
   set_threads(available_threads());
 }
 
-TEST_CASE("no more than the bound waits when push returns") {
+TEST_CASE("push blocks until the waiting tasks fit the bound") {
   set_threads(2);
   std::atomic<int> waiting{0}, most{0};
   {
@@ -41,7 +41,7 @@ TEST_CASE("no more than the bound waits when push returns") {
   set_threads(available_threads());
 }
 
-TEST_CASE("what a task throws reaches the one who waits, and later tasks do not run") {
+TEST_CASE("the exception of a queued task is rethrown to the caller, and later tasks do not run") {
   for (const int team : {1, 2}) {
     set_threads(team);
     bool later = false;

@@ -25,7 +25,7 @@ Dense labels_of(Shape shape, const std::vector<std::int64_t>& y) {
 
 }  // namespace
 
-TEST_CASE("macro F1 is a mean over the classes that there are") {
+TEST_CASE("macro F1 averages over the classes that are labelled or predicted") {
   const F1Scorer scorer({"a", "b", "c", "never"});
   CHECK(scorer.kind() == F1Kind::classes);
   // a: 1 of 2 found, and 1 false positive; b: none found; c: only predicted.
@@ -38,7 +38,7 @@ TEST_CASE("macro F1 is a mean over the classes that there are") {
   CHECK_FALSE(f1_of({}).has_value());
 }
 
-TEST_CASE("entities are found whole or not at all") {
+TEST_CASE("entity F1 counts only whole entities") {
   const std::vector<std::string> tags{"B-P", "I-P", "O", "B-Q", "I-Q"};
   const F1Scorer scorer(tags);
   CHECK(scorer.kind() == F1Kind::entities);
@@ -56,7 +56,7 @@ TEST_CASE("entities are found whole or not at all") {
   CHECK(count({0, 0, 1, 2}, {0, 1, 1, 2}, 4) == std::vector<Index>{0, 1, 2});
   CHECK(count({0, 1, 4, 4}, {0, 1, 3, 4}, 4) == std::vector<Index>{2, 2, 2});
   CHECK(count({0, 1, 1, 2}, {0, 1, 1, 2}, 2) == std::vector<Index>{2, 2, 2});
-  // Places that do not count are in no entity.
+  // Positions with the ignored label belong to no entity.
   CHECK(count({0, ignored_label, 1, 2}, {0, 3, 1, 2}, 4) == std::vector<Index>{1, 1, 1});
   CHECK(F1Scorer({"O", "B-x", "other"}).kind() == F1Kind::classes);
   CHECK(F1Scorer({"O", "O"}).kind() == F1Kind::classes);

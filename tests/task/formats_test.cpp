@@ -50,7 +50,7 @@ std::string error_of_formats(const Recipe& r) {
 
 }  // namespace
 
-TEST_CASE("a value that is stored in csr without its zeros trains as a dense one does") {
+TEST_CASE("training with csr intermediates matches training with dense intermediates") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   const std::vector<double> plain = losses(r);
@@ -63,7 +63,7 @@ TEST_CASE("a value that is stored in csr without its zeros trains as a dense one
     CHECK(sparse[i] == doctest::Approx(plain[i]).epsilon(1e-4));
 }
 
-TEST_CASE("a format of a recipe holds from its begin on, before its end") {
+TEST_CASE("a format applies from its begin step until before its end step") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.optimizer.rate = 1e-30;  // so that only rows distinguish steps
@@ -75,7 +75,7 @@ TEST_CASE("a format of a recipe holds from its begin on, before its end") {
   for (Index i = 0; i < 12; ++i) CHECK((some[i] == plain[i]) == (i < 3 || i >= 5));
 }
 
-TEST_CASE("evaluation has the values' formats of its step") {
+TEST_CASE("evaluation applies the intermediate formats of its step") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   FormatRecipe f = format("intermediate", "layers.1.relu", 3, 12);
@@ -95,7 +95,7 @@ TEST_CASE("evaluation has the values' formats of its step") {
   CHECK(sparse.loss == doctest::Approx(dense.loss).epsilon(1e-5));
 }
 
-TEST_CASE("a sparsifier takes the gradient of the whole batch, in however many parts it comes") {
+TEST_CASE("with gradient accumulation, a gradient sparsifier selects from the whole batch") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.optimizer = {"sgd"};
@@ -110,7 +110,7 @@ TEST_CASE("a sparsifier takes the gradient of the whole batch, in however many p
   CHECK(moved(r, "layers.1.weight") == 256);
 }
 
-TEST_CASE("gradients that keep all in a sparse layout are added up, whatever their zeros are") {
+TEST_CASE("gradient accumulation in csr and coo has exactly the losses of dense gradients") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.accumulate = 8;  // 2 rows, for which many relus are shut
@@ -127,7 +127,7 @@ TEST_CASE("gradients that keep all in a sparse layout are added up, whatever the
     }
 }
 
-TEST_CASE("a layout that does not go with a weight's shape is refused before training") {
+TEST_CASE("a gradient layout that does not fit a weight's shape is rejected before training") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   FormatRecipe f = format("weight-gradient", "layers.1.*");
@@ -138,7 +138,7 @@ TEST_CASE("a layout that does not go with a weight's shape is refused before tra
   CHECK(error_of_formats(r).empty());
 }
 
-TEST_CASE("moments that running statistics follow are not values that a format is for") {
+TEST_CASE("formats of intermediates do not apply to the moments of batch norms") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   const std::vector<double> plain = losses(r);
@@ -152,7 +152,7 @@ TEST_CASE("moments that running statistics follow are not values that a format i
   CHECK(error_of_formats(r).starts_with("/formats/0/target: '*.moments' matches none of the "));
 }
 
-TEST_CASE("a mask is refreshed by a gradient in a sparse layout, too") {
+TEST_CASE("a mask refresh with csr gradients has the losses of dense gradients") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.5")};
@@ -171,8 +171,7 @@ TEST_CASE("a mask is refreshed by a gradient in a sparse layout, too") {
   }
 }
 
-TEST_CASE(
-    "a gradient of a value takes its positions inline or after, which of a dense one are all") {
+TEST_CASE("same-pattern gradients of dense and csr intermediates match plain training") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   const std::vector<double> plain = losses(r);
@@ -194,8 +193,7 @@ TEST_CASE(
     CHECK(sparse_too[i] == doctest::Approx(plain[i]).epsilon(1e-4));
 }
 
-TEST_CASE(
-    "a random sparsifier of a recipe draws anew in each step, and the same for the same step") {
+TEST_CASE("a random sparsifier of a format is seeded by the step unless the recipe sets a seed") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   FormatRecipe f = format("intermediate", "layers.0.relu");
@@ -213,7 +211,7 @@ TEST_CASE(
   CHECK(drawn(1) == drawn(2));
 }
 
-TEST_CASE("a run that goes on has the formats of its step") {
+TEST_CASE("a resumed run applies the formats of its step") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   FormatRecipe f = format("intermediate", "layers.1", 3, 9);
@@ -229,7 +227,7 @@ TEST_CASE("a run that goes on has the formats of its step") {
   CHECK(a == b);
 }
 
-TEST_CASE("formats that do not fit the model are refused with their place") {
+TEST_CASE("formats that do not fit the model are rejected with their JSON pointer") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.formats = {format("intermediate", "layers.0.rule")};
@@ -255,7 +253,7 @@ TEST_CASE("formats that do not fit the model are refused with their place") {
             "'layers.0.weight' needs the dense gradient: the mask is straight-through"));
 }
 
-TEST_CASE("the routes of a step are those that it takes") {
+TEST_CASE("step_routes predicts the dispatch plans that a training step takes") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   SparsityRecipe s;

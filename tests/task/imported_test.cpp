@@ -111,7 +111,7 @@ std::string integers_file(const std::string& shape, const std::vector<std::int64
 
 }  // namespace
 
-TEST_CASE("a BERT that PyTorch exported has the losses of the same BERT by its config") {
+TEST_CASE("a BERT exported by PyTorch has the losses of the same BERT built from its config") {
   const TempDir dir;
   Recipe r = small_bert(dir);
   r.model.weights = exported;
@@ -125,14 +125,14 @@ TEST_CASE("a BERT that PyTorch exported has the losses of the same BERT by its c
   check_alike(r, of_file(r, exported), 1e-5);
 }
 
-TEST_CASE("a perceptron in ONNX has the losses of the same perceptron by its sizes") {
+TEST_CASE("an MLP in ONNX has the losses of the same MLP built from its sizes") {
   Perceptron p;
   check_alike(p.own, p.imported, 1e-6);
   p.own.sparsity = p.imported.sparsity = {sparse("layers.[01].weight", "nm:n=2,m=4")};
   check_alike(p.own, p.imported, 1e-6);
 }
 
-TEST_CASE("trained weights take their places in the ONNX model, and in files [out, in]") {
+TEST_CASE("trained weights round-trip through ONNX and safetensors files") {
   const Perceptron p;
   const auto trainer = trainer_of(p.imported);
   while (!trainer->is_done()) trainer->step();
@@ -166,7 +166,7 @@ TEST_CASE("trained weights take their places in the ONNX model, and in files [ou
   same(p.dir / "converted.safetensors");
 }
 
-TEST_CASE("arrays go to the inputs that they are named for, and labels may be a text's") {
+TEST_CASE("arrays feed the ONNX inputs of their names, and arrays that do not fit are rejected") {
   const TempDir dir;
   Recipe r = of_file(small_bert(dir), exported);
   std::vector<std::int64_t> ids, labels, ones(24 * 6, 1), zeros(24 * 6, 0);
@@ -188,7 +188,7 @@ TEST_CASE("arrays go to the inputs that they are named for, and labels may be a 
   CHECK(std::abs(first.loss - std::log(11)) < 1);
   while (!trainer->is_done()) trainer->step();
   CHECK(trainer->task().measure(trainer->weights(), DataSplit::train).loss < first.loss);
-  // All of them in one file, by name.
+  // All inputs in one file, by name.
   Recipe one = r;
   const auto tensor = [](const std::vector<std::int64_t>& x) { return tensor_of({24, 6}, x); };
   save_tensors(dir / "all.safetensors", {{"input_ids", tensor(ids)},
@@ -233,7 +233,7 @@ TEST_CASE("arrays go to the inputs that they are named for, and labels may be a 
   CHECK(has(refused(other), "none.npy: all labels are -100, which the loss ignores"));
 }
 
-TEST_CASE("what an ONNX model and its recipe cannot do together is refused") {
+TEST_CASE("a recipe that does not fit its ONNX model is rejected") {
   Perceptron p;
   Recipe r = p.imported;
   r.model.output = "logits";
@@ -255,7 +255,7 @@ TEST_CASE("what an ONNX model and its recipe cannot do together is refused") {
   CHECK(has(refused(text), "large.json: ids up to 40 are out of range: "));
 }
 
-TEST_CASE("a matrix that the exporter copied and turned is trained apart, with a warning") {
+TEST_CASE("a transposed copy of a weight in an ONNX model causes a warning") {
   const TempDir dir;
   const std::string first = onnx::bytes(9, onnx::raw<float>({1, 2, 3, 4, 5, 6}));
   const auto file = [&](const std::string& second) {
@@ -280,7 +280,7 @@ TEST_CASE("a matrix that the exporter copied and turned is trained apart, with a
             "copy.onnx: 'copy' is a copy of 'shared', and both are trained separately"));
 }
 
-TEST_CASE("SparsityBuilder names weights and intermediates of an ONNX model") {
+TEST_CASE("SparsityBuilder sparsifies weights and intermediates of an ONNX model by name") {
   const Perceptron p;
   const Checkpoint file = Checkpoint::open(p.imported.model.file);
   const OnnxImport model = import_onnx(file);

@@ -9,7 +9,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("tensors are made from vectors and spans, in the dtype of their elements") {
+TEST_CASE("tensor_of copies vectors and spans and takes the dtype of their elements") {
   const std::vector<float> v{1, 2, 3, 4, 5, 6};
   const Tensor x = tensor_of({2, 3}, v);
   CHECK(x.shape() == Shape{2, 3});
@@ -33,7 +33,7 @@ TEST_CASE("tensors are made from vectors and spans, in the dtype of their elemen
         Fault::usage);
 }
 
-TEST_CASE("elements are read in their own dtype, and in no other") {
+TEST_CASE("reading elements as another dtype is rejected") {
   const Tensor x = tensor_of({2}, std::vector<double>{1, 2});
   CHECK(data<double>(x)[1] == 2);
   CHECK(has(error_of([&] { (void)data<float>(x); }), "the tensor is F64, expected F32"));
@@ -46,7 +46,7 @@ TEST_CASE("elements are read in their own dtype, and in no other") {
   CHECK(to_vector<float>(sparse) == std::vector<float>{0, 3, 0, 4});
 }
 
-TEST_CASE("values are viewed as their own type or as bits of their width, and as no other") {
+TEST_CASE("values can be viewed only as their own type or as unsigned integers of their width") {
   Values v(DType::F64, 3);
   CHECK(v.as<double>().size() == 3);
   CHECK(v.as<std::uint64_t>().size() == 3);
@@ -62,7 +62,7 @@ TEST_CASE("values are viewed as their own type or as bits of their width, and as
   CHECK(Values(DType::BOOL, 1).as<std::uint8_t>().size() == 1);
 }
 
-TEST_CASE("the one element of a tensor is a number") {
+TEST_CASE("number() returns the value of a one-element tensor and rejects other tensors") {
   const auto of = [](auto v) { return number(tensor_of({1, 1}, std::vector{v})); };
   CHECK(of(2.5f) == 2.5);
   CHECK(of(1e300) == 1e300);

@@ -11,7 +11,7 @@ using namespace sten::testing;
 
 namespace {
 
-// Called as Sample is.
+// Another type with the name of Sample.
 struct Namesake : Dense {
   static constexpr const char* name = "sample";
   static Namesake pack(const Dense& x, const Mask&, const Spec&) { return {x}; }
@@ -62,7 +62,7 @@ std::string after(F change) {
 
 }  // namespace
 
-TEST_CASE("saving names the layout, the parameters and the parts in order") {
+TEST_CASE("saving writes the layout, the parameters and the parts in order") {
   Sample l = Sample::pack(Dense::of({2}, {1, 2}), Mask::all({2}), Spec::parse("sample:k=1"));
   CHECK(save(l).layout.str() == "sample:k=1");
   l.axis = 0;
@@ -80,8 +80,7 @@ TEST_CASE("saving names the layout, the parameters and the parts in order") {
   CHECK(s.parts[2].bytes.data() == l.values.bytes().data());
 }
 
-TEST_CASE(
-    "an optional part is saved where there is one, and loaded and checked where there is one") {
+TEST_CASE("an optional part is saved only if present, and is checked when loaded") {
   Sample l = load<Sample>(example());
   CHECK(!l.order);
   l.order = Array<std::int32_t>{7};
@@ -98,7 +97,7 @@ TEST_CASE(
   CHECK(has(error_of([&] { load<Sample>(wrong); }), "'order' has shape [1, 1], expected [1]"));
 }
 
-TEST_CASE("loading gives back every field, whatever the order of the parts") {
+TEST_CASE("loading restores every field for any order of the parts") {
   Stored s = example();
   s.layout = Spec::parse("sample:dims=1.2,axis=0,k=1");
   std::reverse(s.parts.begin(), s.parts.end());
@@ -110,7 +109,7 @@ TEST_CASE("loading gives back every field, whatever the order of the parts") {
   CHECK(l.values.bytes().data() == s.parts[0].bytes.data());
 }
 
-TEST_CASE("parts that are missing or left over are refused by name") {
+TEST_CASE("loading rejects missing and unknown parts and invalid parameters by name") {
   CHECK(has(after([](Stored& s) { s.parts.pop_back(); }), "missing part 'values'"));
   CHECK(has(after([](Stored& s) { s.parts[0].name = "indices"; }), "missing part 'index'"));
   CHECK(has(after([](Stored& s) {
@@ -122,7 +121,7 @@ TEST_CASE("parts that are missing or left over are refused by name") {
   CHECK(has(after([](Stored& s) { s.layout.set("dims", std::string("1.1")); }), "dims=1.1"));
 }
 
-TEST_CASE("parts of the wrong dtype are refused") {
+TEST_CASE("loading rejects parts of the wrong dtype") {
   CHECK(
       has(after([](Stored& s) { s.parts[0].dtype = DType::I16; }), "'index' is I16, expected U16"));
   CHECK(has(after([](Stored& s) { s.parts[2].dtype = DType::I32; }), "'values' is I32"));
@@ -134,7 +133,7 @@ TEST_CASE("parts of the wrong dtype are refused") {
             "F4"));
 }
 
-TEST_CASE("parts of the wrong shape are refused") {
+TEST_CASE("loading rejects parts of the wrong shape") {
   CHECK(has(after([](Stored& s) { s.parts[0].shape = {2, 1}; }), "[2, 1]"));
   CHECK(has(after([](Stored& s) { s.layout.set("k", 2); }), "expected [2, 2]"));
   CHECK(has(after([](Stored& s) { s.parts[1].shape = {1, 1}; }), "'extra' has shape [1, 1]"));
@@ -142,7 +141,7 @@ TEST_CASE("parts of the wrong shape are refused") {
   CHECK(has(after([](Stored& s) { s.parts[1].shape = {}; }), "'extra' has shape []"));
 }
 
-TEST_CASE("a part with more or fewer bytes than its shape needs is refused") {
+TEST_CASE("loading rejects a part whose bytes do not match its shape") {
   CHECK(has(after([](Stored& s) { s.parts[0].bytes = {}; }), "'index' of shape [1, 2]"));
   CHECK(has(after([](Stored& s) { s.parts[1].shape = {2}; }), "'extra'"));
   CHECK(has(after([](Stored& s) { s.parts[2].bytes = Array<std::byte>(7); }), "7 bytes"));
@@ -150,13 +149,13 @@ TEST_CASE("a part with more or fewer bytes than its shape needs is refused") {
   CHECK(after([](Stored& s) { s.parts[2].shape = {-1}; }) != "");
 }
 
-TEST_CASE("another type of the same name is refused, not misread") {
+TEST_CASE("reading a tensor as another type of the same name is rejected") {
   const Tensor t = Sample::pack(Dense::of({2}, {1, 0}), Mask::all({2}), Spec::parse("sample:k=3"));
   CHECK(has(error_of([&] { t.as<Namesake>(); }), "another type of the same name"));
   CHECK(fault_of([&] { t.as<Namesake>(); }) == Fault::usage);
 }
 
-TEST_CASE("a tensor holds any layout and gives it back by its type only") {
+TEST_CASE("a tensor holds any layout and returns it only as its own type") {
   const Tensor t = Sample::pack(Dense::of({2}, {1, 0}), Mask::all({2}), Spec::parse("sample:k=3"));
   CHECK(t.layout() == "sample");
   CHECK(t.shape() == Shape{2});

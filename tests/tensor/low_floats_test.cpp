@@ -14,7 +14,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("a number of 16 bits is the one nearest to itself, and of two the even one is taken") {
+TEST_CASE("round_to_f16 rounds to nearest, ties to even, around every f16 value") {
   int wrong = 0;
   for (std::uint32_t h = 0; h < 0x10000; ++h) {
     const auto bits = static_cast<std::uint16_t>(h);
@@ -37,7 +37,7 @@ TEST_CASE("a number of 16 bits is the one nearest to itself, and of two the even
   CHECK(round_to_f16(-0x1p-26F) == 0x8000);
 }
 
-TEST_CASE("tensors become numbers of 16 bits and back in their layouts") {
+TEST_CASE("rounding to 16-bit floats and widening keep the layout and leave integers unchanged") {
   const Dense x = Dense::of({2, 3}, {1, 0, -2.5, 0, 0x1.0008p0F, 3});
   for (const DType low : {DType::BF16, DType::F16})
     for (const Tensor& t : {Tensor(x), registry().pack(x, nonzero_mask(x), Spec("csr"))}) {

@@ -35,7 +35,7 @@ TEST_CASE("a full mask keeps every element and leaves spare bits 0") {
   CHECK(Mask::all({}).count() == 1);
 }
 
-TEST_CASE("writing a copy of a mask leaves the first one as it was") {
+TEST_CASE("writing to a copy of a mask leaves the original unchanged") {
   const Mask a = Mask::none({8});
   Mask b = a;
   b.set(1, true);
@@ -43,7 +43,7 @@ TEST_CASE("writing a copy of a mask leaves the first one as it was") {
   CHECK(b.count() == 1);
 }
 
-TEST_CASE("bits are counted right between any two positions") {
+TEST_CASE("count_bits is correct for every range of positions") {
   Dice dice(3);
   const Mask m = random_mask(dice, {150}, 0.5);
   for (Index begin = 0; begin <= 150; ++begin) {

@@ -10,7 +10,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("without dims the rows are dimension 0 and the columns all others") {
+TEST_CASE("without dims, dimension 0 gives the rows and all other dimensions the columns") {
   const MatrixView v = MatrixView::of({4, 3, 5});
   CHECK((v.rows == 4 && v.cols == 15 && v.batches == 1));
   CHECK((v.row_stride == 15 && v.col_stride == 1));
@@ -24,7 +24,7 @@ TEST_CASE("transposing exchanges rows and columns") {
   CHECK((v.rows == 6 && v.cols == 4 && v.row_stride == 1 && v.col_stride == 6));
 }
 
-TEST_CASE("dimensions that dims does not name are batches and lead") {
+TEST_CASE("dimensions that dims does not name become leading batch dimensions") {
   const MatrixView experts = MatrixView::of({2, 3, 4}, Dims::parse("1.2"));
   CHECK((experts.rows == 3 && experts.cols == 4 && experts.batches == 2));
   CHECK(experts.part({9}) == Shape{2, 9});
@@ -42,7 +42,7 @@ TEST_CASE("dimensions that dims does not name are batches and lead") {
   CHECK((four.row_stride == 1 && four.col_stride == 20));
 }
 
-TEST_CASE("a view of any dims reaches every element exactly once") {
+TEST_CASE("a matrix view with any dims reaches every element exactly once") {
   const Shape shape{2, 3, 4, 5};
   for (Index row = 0; row < 4; ++row)
     for (Index col = 0; col < 4; ++col) {
@@ -60,13 +60,13 @@ TEST_CASE("a view of any dims reaches every element exactly once") {
     }
 }
 
-TEST_CASE("a tensor without rows or without columns has a view") {
+TEST_CASE("empty tensors have a matrix view") {
   CHECK(MatrixView::of({0, 5}).rows == 0);
   CHECK(MatrixView::of({5, 0}).cols == 0);
   CHECK(MatrixView::of({0, 3, 4}, Dims::parse("1.2")).batches == 0);
 }
 
-TEST_CASE("dims that name no two dimensions of the tensor are refused") {
+TEST_CASE("dims that do not name two dimensions of the tensor are rejected") {
   for (const char* wrong : {"", "1", "1.", ".1", "1.1", "-1.0", "0.-1", "1.2.3", "a.b", "1,2"})
     if (fault_of([&] { Dims::parse(wrong); }) != Fault::usage) FAIL_CHECK("dims=" << wrong);
   CHECK(Dims::parse("10.2").str() == "10.2");

@@ -7,7 +7,8 @@
 
 using namespace sten;
 
-TEST_CASE("a tensor's values are written over where nobody else holds them") {
+TEST_CASE(
+    "overwrite() writes in place and drops derived values only if the values are not shared") {
   Tensor x = Dense{{2}, Values(DType::F32, 2)};
   const auto fill = [](Values& v) { v.mutate<float>()[0] = 5; };
   const float* before = x.values()->as<float>().data();
@@ -22,7 +23,7 @@ TEST_CASE("a tensor's values are written over where nobody else holds them") {
     const Dense values = x.as<Dense>();
     CHECK(!x.overwrite(fill));
   }
-  // The derived value is gone.
+  // overwrite() drops derived values.
   CHECK(*x.derived().get<int>([] { return 1; }) == 1);
   CHECK(x.overwrite(fill));
   CHECK(*x.derived().get<int>([] { return 2; }) == 2);

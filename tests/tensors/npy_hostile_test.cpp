@@ -27,7 +27,7 @@ void check_npy_refused(const std::vector<BadInput>& cases) {
 
 }  // namespace
 
-TEST_CASE("a file that is not .npy is refused and said what it is") {
+TEST_CASE("files that are not .npy are rejected, and known formats are named") {
   const std::string good = of_shape("(4,)", "data");
   CHECK_FALSE(is_npy(as_bytes("")));
   CHECK_FALSE(is_npy(as_bytes("\x93NUMP")));
@@ -62,7 +62,7 @@ TEST_CASE("a file that is not .npy is refused and said what it is") {
   CHECK(error_of([] { parse_npy(as_bytes("x"), "a\nb.npy"); }) == "a\\nb.npy: is not a .npy file");
 }
 
-TEST_CASE("elements that are not numbers with a known type are refused by name") {
+TEST_CASE("big-endian, non-numeric and unknown .npy dtypes are rejected by name") {
   const auto type = [](std::string_view descr) { return of_dtype(fmt::format("'{}'", descr)); };
   const std::string lost = "has no type (bfloat16 and float8 of ml_dtypes need safetensors)";
   check_npy_refused({
@@ -92,7 +92,7 @@ TEST_CASE("elements that are not numbers with a known type are refused by name")
   });
 }
 
-TEST_CASE("a header that is not NumPy's dict is refused") {
+TEST_CASE(".npy headers that are not NumPy's dict are rejected") {
   const auto syntax = [](std::string_view wanted, int byte, std::string_view got) {
     return fmt::format("header: expected {} at byte {} of the file, got {}", wanted, byte, got);
   };
@@ -133,7 +133,7 @@ TEST_CASE("a header that is not NumPy's dict is refused") {
   });
 }
 
-TEST_CASE("a shape that is not a tuple of extents is refused") {
+TEST_CASE(".npy shapes that are not a tuple of extents are rejected") {
   const auto syntax = [](std::string_view wanted, std::string_view got, int byte = 62) {
     return fmt::format("header: expected {} at byte {} of the file, got {}", wanted, byte, got);
   };
@@ -164,7 +164,7 @@ TEST_CASE("a shape that is not a tuple of extents is refused") {
   });
 }
 
-TEST_CASE("a shape that does not need the bytes that are there is refused") {
+TEST_CASE(".npy shapes that do not match the size of the data are rejected") {
   const std::string written = npy(padded(dict("'<f4'", "False", "(2, 3)"), 118));
   const std::string data(24, 'x');
   check_npy_refused({
@@ -191,7 +191,7 @@ TEST_CASE("a shape that does not need the bytes that are there is refused") {
   });
 }
 
-TEST_CASE("whatever happens to a .npy file's bytes, it is read or refused with a message") {
+TEST_CASE("randomly corrupted .npy files are either read or rejected with a message") {
   const std::vector<std::string> files{
       npy(dict("'<f4'", "False", "(2, 3)"), std::string(24, 'x')),
       npy("{'descr': '<f4', 'fortran_order': True, 'shape': (2, 3), }", std::string(24, 'x')),

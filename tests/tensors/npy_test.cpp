@@ -111,7 +111,7 @@ const std::vector<DType> npy_dtypes{DType::F64, DType::F32, DType::F16, DType::B
 
 }  // namespace
 
-TEST_CASE("files that NumPy wrote are read, and written byte for byte") {
+TEST_CASE("headers written by NumPy are read and reproduced byte for byte") {
   for (const NumpyFile& w : row_major_files()) {
     CAPTURE(w.header);
     CHECK(is_npy(as_bytes(w.header)));
@@ -124,7 +124,7 @@ TEST_CASE("files that NumPy wrote are read, and written byte for byte") {
   }
 }
 
-TEST_CASE("an array that NumPy wrote in Fortran order becomes row-major") {
+TEST_CASE("a NumPy array in Fortran order is converted to row-major order") {
   const std::string file =
       "\x93NUMPY\x01\x00v\x00{'descr': '<i2', 'fortran_order': True, 'shape': (2, 3), }"s +
       blanks(59) + "\n" + "\1\0\4\0\2\0\5\0\3\0\6\0"s;  // [[1, 2, 3], [4, 5, 6]]
@@ -137,7 +137,7 @@ TEST_CASE("an array that NumPy wrote in Fortran order becomes row-major") {
   for (int i = 0; i < 6; ++i) CHECK(transposed.as<std::uint16_t>()[i] == i + 1);
 }
 
-TEST_CASE("headers of versions 2.0 and 3.0 have a longer length") {
+TEST_CASE(".npy versions 2.0 and 3.0 with 4-byte header lengths are read") {
   for (const char* version : {"\x02", "\x03"}) {
     const std::string file = "\x93NUMPY"s + version + "\0t\0\0\0"s +
                              "{'descr': '<i4', 'fortran_order': False, 'shape': (2,), }" +
@@ -149,7 +149,7 @@ TEST_CASE("headers of versions 2.0 and 3.0 have a longer length") {
   }
 }
 
-TEST_CASE("every dtype and many shapes are read as they were written") {
+TEST_CASE(".npy headers of every NumPy dtype and many shapes survive a round trip") {
   const std::vector<Shape> shapes{{}, {0}, {1}, {7}, {3, 5}, {2, 0, 3}, {5, 4, 3, 2}, {100, 1000}};
   for (const DType dtype : npy_dtypes)
     for (const Shape& shape : shapes) check_written(dtype, shape);
@@ -164,7 +164,7 @@ TEST_CASE("every dtype and many shapes are read as they were written") {
   check_written(DType::U8, {Index{1} << 59, 0});
 }
 
-TEST_CASE("the 16-bit and 8-bit floats without a NumPy dtype are not written") {
+TEST_CASE("writing .npy rejects dtypes that NumPy does not have") {
   for (int t = 0; t <= static_cast<int>(DType::U64); ++t) {
     const auto dtype = static_cast<DType>(t);
     if (std::find(npy_dtypes.begin(), npy_dtypes.end(), dtype) != npy_dtypes.end()) continue;
@@ -176,13 +176,13 @@ TEST_CASE("the 16-bit and 8-bit floats without a NumPy dtype are not written") {
   }
 }
 
-TEST_CASE("a shape that no file can have is not written") {
+TEST_CASE("writing .npy rejects negative extents, too many elements and rank 33") {
   CHECK_THROWS_AS(npy_header(DType::U8, {-1}), Error);
   CHECK_THROWS_AS(npy_header(DType::U8, {Index{1} << 40, Index{1} << 40}), Error);
   CHECK_THROWS_AS(npy_header(DType::U8, Shape(33, 1)), Error);
 }
 
-TEST_CASE("what is unusual in a header but right is accepted") {
+TEST_CASE("unusual but valid .npy headers are accepted") {
   const std::vector<std::string> files = {
       npy("{'descr':'|u1','fortran_order':False,'shape':(3,)}", "123"),
       npy(R"({"shape": (3,), "fortran_order": False, "descr": "|u1"})", "123"),
@@ -207,7 +207,7 @@ TEST_CASE("what is unusual in a header but right is accepted") {
   }
 }
 
-TEST_CASE("every width and rank is transposed as the formula says") {
+TEST_CASE("column-major to row-major conversion matches the reference at every element width") {
   const std::vector<Shape> shapes{{},           {5},          {0, 3},          {3, 0, 2},
                                   {1, 7},       {7, 1},       {2, 3},          {64, 64},
                                   {63, 65},     {3, 1000},    {1000, 3},       {17, 1, 1, 33},

@@ -41,7 +41,7 @@ std::string bytes_entry(std::string_view name, int begin, int end) {
 
 }  // namespace
 
-TEST_CASE("a file is read as its header says, in the header's order") {
+TEST_CASE("entries and metadata are read in the order of the header") {
   const std::string file =
       safetensors_bytes(R"({"__metadata__":{"format":"pt","":"x"},)"
                         R"("b":{"dtype":"F32","shape":[2,3],"data_offsets":[2,26]},)"
@@ -62,7 +62,7 @@ TEST_CASE("a file is read as its header says, in the header's order") {
   CHECK(h.entries[1].shape.empty());
 }
 
-TEST_CASE("what is unusual but right is accepted") {
+TEST_CASE("unusual but valid safetensors files are accepted") {
   const std::string header = "{" + bytes_entry("a", 0, 2) + "}";
   const std::vector<std::string> files = {
       safetensors_bytes("{}"),
@@ -93,7 +93,7 @@ TEST_CASE("what is unusual but right is accepted") {
   }
 }
 
-TEST_CASE("a container that is not one is refused and said what it is") {
+TEST_CASE("files that are not safetensors are rejected, and known formats are named") {
   const std::string good = safetensors_bytes("{" + bytes_entry("a", 0, 4) + "}", "data");
   using namespace std::string_literals;
   check_file_refused({
@@ -139,8 +139,8 @@ TEST_CASE("a container that is not one is refused and said what it is") {
   });
 }
 
-TEST_CASE("a truncated safetensors file is never mistaken for something else") {
-  for (std::size_t length : {123, 0x280, 0x4b50, 0x3c3c}) {  // '{', a pickle, 'PK', '<<'
+TEST_CASE("a truncated safetensors file is reported as truncated, not as another format") {
+  for (std::size_t length : {123, 0x280, 0x4b50, 0x3c3c}) {  // bytes: '{', pickle, 'PK', '<<'
     const std::string header = "{" + bytes_entry("a", 0, 4) + std::string(length, ' ');
     const std::string file = safetensors_bytes(header.substr(0, length - 1) + "}", "data");
     for (std::size_t n = 8; n < file.size(); n += 7)
@@ -148,7 +148,7 @@ TEST_CASE("a truncated safetensors file is never mistaken for something else") {
   }
 }
 
-TEST_CASE("a tensor whose numbers do not fit together is refused") {
+TEST_CASE("tensors with invalid or inconsistent dtype, shape or offsets are rejected") {
   const std::string data(64, 'x');
   const auto file = [&](const std::string& header) { return safetensors_bytes(header, data); };
   const auto entries = [&](const std::string& list) { return file("{" + list + "}"); };
@@ -194,7 +194,7 @@ TEST_CASE("a tensor whose numbers do not fit together is refused") {
   });
 }
 
-TEST_CASE("byte_size counts bits") {
+TEST_CASE("byte_size handles sub-byte dtypes and rejects partial bytes") {
   CHECK(byte_size(DType::F32, {}) == 4);
   CHECK(byte_size(DType::F32, {2, 3}) == 24);
   CHECK(byte_size(DType::F4, {2, 3}) == 3);
@@ -204,7 +204,7 @@ TEST_CASE("byte_size counts bits") {
   CHECK_THROWS_AS(byte_size(DType::U8, {-1}), Error);
 }
 
-TEST_CASE("whatever happens to a file's bytes, it is read or refused with a message") {
+TEST_CASE("randomly corrupted safetensors files are either read or rejected with a message") {
   const std::string file = safetensors_bytes(
       R"({"__metadata__":{"k":"v"},"a":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},)"
       R"("b":{"dtype":"F4","shape":[4],"data_offsets":[8,10]}})",

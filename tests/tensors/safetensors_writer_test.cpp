@@ -33,7 +33,7 @@ std::string write_two(const TempDir& dir, std::uint64_t header_bytes) {
 
 }  // namespace
 
-TEST_CASE("a header is written without blanks, metadata first, in the order given") {
+TEST_CASE("header text is compact JSON with metadata first and entries in the given order") {
   CHECK(safetensors_header_text({{"format", "pt"}},
                                 {{"a", DType::F32, {}, 3, 7}, {"b", DType::U8, {3, 1}, 0, 3}}) ==
         text_of_two);
@@ -47,7 +47,7 @@ TEST_CASE("a header is written without blanks, metadata first, in the order give
                        "'a\\xff' is not UTF-8", Error);
 }
 
-TEST_CASE("the header fills the room kept for it with blanks up to data that are aligned") {
+TEST_CASE("the header is padded with blanks to its reserved size and to 8-byte alignment") {
   const TempDir dir;
   const std::string text = text_of_two;
   REQUIRE(text.size() == 138);
@@ -56,13 +56,13 @@ TEST_CASE("the header fills the room kept for it with blanks up to data that are
   CHECK(write_two(dir, 201) == with_length(208, text + std::string(70, ' ')) + "bbbaaaa");
 }
 
-TEST_CASE("a header that outgrows its room moves the data and gives the same file") {
+TEST_CASE("a header larger than its reserved size moves the data and gives the same file") {
   const TempDir dir;
   const std::string right = write_two(dir, 138);
   for (std::uint64_t room : {0, 1, 8, 80, 136}) CHECK(write_two(dir, room) == right);
 }
 
-TEST_CASE("data of many megabytes survive being moved") {
+TEST_CASE("moving megabytes of data behind a larger header preserves the data") {
   const TempDir dir;
   std::string data(5'000'003, '\0');
   for (std::size_t i = 0; i < data.size(); ++i) data[i] = static_cast<char>(i * i >> 7);
@@ -77,7 +77,7 @@ TEST_CASE("data of many megabytes survive being moved") {
   CHECK(file.substr(h.data_offset) == data);
 }
 
-TEST_CASE("what is written is read back the same") {
+TEST_CASE("safetensors round trip preserves names, shapes, data and metadata") {
   const TempDir dir;
   OutputFile out(dir / "out", false);
   SafetensorsWriter writer(out, 1000);
@@ -100,7 +100,7 @@ TEST_CASE("what is written is read back the same") {
   CHECK(h.entries[2].begin == h.entries[2].end);
 }
 
-TEST_CASE("a file without tensors is whole") {
+TEST_CASE("a file without tensors has an empty padded header") {
   const TempDir dir;
   OutputFile out(dir / "out", false);
   SafetensorsWriter(out, 0).finish({}, {});
@@ -108,7 +108,7 @@ TEST_CASE("a file without tensors is whole") {
   CHECK(dir.read("out") == safetensors_bytes("{}      "));
 }
 
-TEST_CASE("two tensors of one name are refused") {
+TEST_CASE("the writer rejects duplicate tensor names") {
   const TempDir dir;
   OutputFile out(dir / "out", false);
   SafetensorsWriter writer(out, 100);
@@ -118,7 +118,7 @@ TEST_CASE("two tensors of one name are refused") {
                        (dir / "out: duplicate tensor name 'w::values'").c_str(), Error);
 }
 
-TEST_CASE("the greatest offsets give the longest header") {
+TEST_CASE("maximum offsets add 38 digits to a header entry") {
   constexpr auto most = std::numeric_limits<std::uint64_t>::max();
   CHECK(safetensors_header_text({}, {{"a", DType::F32, {7}, most, most}}).size() ==
         safetensors_header_text({}, {{"a", DType::F32, {7}, 0, 0}}).size() + 38);

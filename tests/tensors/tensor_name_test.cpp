@@ -9,7 +9,7 @@
 using namespace sten;
 using namespace sten::testing;
 
-TEST_CASE("names that no file can have, with the reason") {
+TEST_CASE("why_no_name gives the reason why a tensor name is invalid") {
   for (const char* name : {"w", "a/b.weight", "..a", "a..", "слой", "::", "__metadata__x"})
     CHECK(why_no_name(name) == "");
   CHECK(why_no_name(std::string(4096, 'n')) == "");
@@ -22,7 +22,7 @@ TEST_CASE("names that no file can have, with the reason") {
   CHECK(why_no_name("__metadata__") == "the name is that of a file's metadata");
 }
 
-TEST_CASE("contents with such names, or with entries of such names, are refused") {
+TEST_CASE("check_entry_names rejects invalid names of tensors and of their parts") {
   const auto refused = [](const std::string& name, const char* layout) {
     return error_of([&] { check_entry_names({{name, DType::F32, {2, 2}, Spec(layout)}}, "f"); });
   };

@@ -40,7 +40,7 @@ void check_equal(const TensorList& got, const NamedTensors& expected) {
 
 }  // namespace
 
-TEST_CASE("pruning tensors in memory keeps the values that sten-prune keeps") {
+TEST_CASE("pruning tensors in memory gives the same values as sten-prune") {
   PruneOptions o;
   o.tensors.sparsity = 0.9;
   o.tensors.scope = PruneScope::global;
@@ -62,7 +62,7 @@ TEST_CASE("pruning tensors in memory keeps the values that sten-prune keeps") {
   check_equal(got, pruned_by_program(o));
 }
 
-TEST_CASE("tensors in memory are refused as in files, by name") {
+TEST_CASE("pruning tensors in memory rejects invalid requests and names the tensor or option") {
   const TensorList model = {{"w", tensor_of({4, 4}, std::vector<float>(16, 1))},
                             {"b", tensor_of({4}, std::vector<float>(4, 1))}};
   const PruneSettings half{.sparsity = 0.5};
@@ -90,7 +90,7 @@ TEST_CASE("converting tensors in memory is lossless unless the layout prunes") {
                     "nm:n=1,m=4 would drop the nonzero at [0, 0]");
 }
 
-TEST_CASE("energy of tensors in memory is the preserved magnitude, and the total comes last") {
+TEST_CASE("energy of tensors in memory is the kept share of magnitude, with the total last") {
   const Tensor before = tensor_of({2, 2}, std::vector<float>{1, -2, 3, -4});
   const Tensor after = tensor_of({2, 2}, std::vector<float>{0, 0, 3, -4});
   const TensorEnergy e = tensor_energy(after, &before);
@@ -108,7 +108,7 @@ TEST_CASE("energy of tensors in memory is the preserved magnitude, and the total
   CHECK_THROWS_WITH(tensor_energies(now, &other, {{"*"}, {}}), "original: tensor 'a' not found");
 }
 
-TEST_CASE("names that a pattern matches, or an error with the nearest ones") {
+TEST_CASE("matching_names finds the matches of a pattern and rejects a pattern without a match") {
   const std::vector<std::string> names = {"a.query", "a.key", "b.query"};
   CHECK(matching_names(names, "*.query", "rule", "layers", "the model") ==
         std::vector<std::size_t>{0, 2});

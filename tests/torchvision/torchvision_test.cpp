@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A narrow network of each family of torchvision's classification models, exported by both exporters of PyTorch
-// (make_models.py), compared with ONNX Runtime and PyTorch.
+// A narrow network of each family of torchvision's classification models, exported by both
+// exporters of PyTorch (make_models.py), compared with ONNX Runtime and PyTorch.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -62,7 +62,7 @@ T loss_of(const OnnxFile& m, const NamedValues<T>& weights, const T& x) {
 
 }  // namespace
 
-TEST_CASE("every family of torchvision has the outputs of ONNX Runtime") {
+TEST_CASE("outputs of every torchvision family match ONNX Runtime") {
   for_each_export([](const Json& model, const std::string& exporter, const std::string& file) {
     const OnnxFile m(file);
     const auto wanted = model.at("outputs").at(exporter).get<Numbers>();
@@ -73,7 +73,7 @@ TEST_CASE("every family of torchvision has the outputs of ONNX Runtime") {
   });
 }
 
-TEST_CASE("every family of torchvision has the gradients of PyTorch") {
+TEST_CASE("loss and gradient norms of every torchvision family match PyTorch") {
   for_each_export([](const Json& model, const std::string& exporter, const std::string& file) {
     const OnnxFile m(file, OnnxMode::training);
     Tape tape;
@@ -120,7 +120,7 @@ TEST_CASE("every family of torchvision has the gradients of PyTorch") {
   });
 }
 
-TEST_CASE("every family of torchvision trains with a mask, with the losses of PyTorch") {
+TEST_CASE("losses of every torchvision family in masked training match PyTorch") {
   for_each_export([](const Json& model, const std::string& exporter, const std::string& file) {
     const bool has_names = exporter != "dynamo";
     const auto masked = has_names ? model.at("masked").get<std::vector<std::string>>()
@@ -136,7 +136,7 @@ TEST_CASE("every family of torchvision trains with a mask, with the losses of Py
   });
 }
 
-TEST_CASE("every family of torchvision, pruned, has the outputs of ONNX Runtime") {
+TEST_CASE("outputs of every pruned torchvision family match ONNX Runtime") {
   for_each_export([](const Json& model, const std::string& exporter, const std::string& file) {
     const auto wanted = model.at("pruned").at(exporter).get<Numbers>();
     CHECK(relative_difference(run_pruned(file, {{"x", images(model)}}), wanted) < 1e-5);

@@ -44,7 +44,7 @@ Recipe with_lora(Recipe r) {
 
 }  // namespace
 
-TEST_CASE("training with activation checkpointing is training") {
+TEST_CASE("activation checkpointing preserves losses and weights up to rounding") {
   const TempDir dirs[4];
   Recipe csr = small_bert(dirs[0]);
   csr.sparsity = {sparse("*.layer.*.weight", "magnitude:sparsity=0.5")};
@@ -77,7 +77,7 @@ TEST_CASE("training with activation checkpointing is training") {
   }
 }
 
-TEST_CASE("the segments of a decoder end at its residual sums, and take less memory") {
+TEST_CASE("segments of a GPT end at its residual sums and take less than half the memory") {
   const TempDir dir;
   const Task task(small_gpt(dir));
   const NamedValues<Tensor> inputs = task.batch(0).front().inputs;

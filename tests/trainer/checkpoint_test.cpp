@@ -39,7 +39,7 @@ void check_goes_on(const TempDir& dir, const Recipe& r, Index at) {
 
 }  // namespace
 
-TEST_CASE("training goes on from files bit for bit, with every optimizer and every kind of mask") {
+TEST_CASE("training resumes bit-identically with each optimizer and fixed or refreshed masks") {
   const TempDir dir;
   struct Mode {
     const char *sparsifier, *layout;
@@ -72,7 +72,7 @@ TEST_CASE("training goes on from files bit for bit, with every optimizer and eve
     }
 }
 
-TEST_CASE("a BERT goes on from files bit for bit") {
+TEST_CASE("a layer-wise pruned BERT resumes bit-identically") {
   const TempDir dir;
   Recipe r = small_bert(dir);
   r.sparsity = {sparse("bert.encoder.*.dense.weight", "magnitude:sparsity=0.5")};
@@ -80,7 +80,7 @@ TEST_CASE("a BERT goes on from files bit for bit") {
   check_goes_on(dir, r, 3);
 }
 
-TEST_CASE("what brings accuracy back goes on from files bit for bit, too") {
+TEST_CASE("regrow, straight-through, EMA, dropout and calibration resume bit-identically") {
   const TempDir dir;
   for (const char* mask : {"regrow", "straight-through", "refresh"})
     for (const char* by : {"magnitude:sparsity=0.9", "nmg:n=1,m=4,g=4"})
@@ -119,7 +119,7 @@ TEST_CASE("what brings accuracy back goes on from files bit for bit, too") {
   check_goes_on(dir, r, 3);
 }
 
-TEST_CASE("learned scores go on from files bit for bit, before they begin, and after their end") {
+TEST_CASE("learned scores resume bit-identically before, during and after their training") {
   const TempDir dir;
   for (const char* kind : {"adamw", "sgd"})
     for (const char* by :
@@ -147,8 +147,7 @@ TEST_CASE("learned scores go on from files bit for bit, before they begin, and a
       }
 }
 
-TEST_CASE(
-    "a model of images goes on from files bit for bit, with its statistics and its dropouts") {
+TEST_CASE("a wide ResNet with batch norm and dropout resumes bit-identically") {
   const TempDir dir;
   for (const char* by : {"", "magnitude:sparsity=0.5", "nm:n=2,m=4", "nmg:n=1,m=4,g=4"}) {
     CAPTURE(by);
@@ -160,7 +159,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a checkpoint keeps what the run knows, and the best weights where they are others") {
+TEST_CASE("a checkpoint stores the run manifest, and the best weights only if they differ") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.9")};
@@ -186,7 +185,7 @@ TEST_CASE("a checkpoint keeps what the run knows, and the best weights where the
   CHECK(std::filesystem::exists(dir / "checkpoint/best.safetensors"));
 }
 
-TEST_CASE("a run with adapters goes on bit for bit, and keeps its best model merged") {
+TEST_CASE("a run with LoRA adapters resumes bit-identically and stores its best model merged") {
   const TempDir dir;
   Recipe r = small_gpt(dir);
   r.steps = 6;
@@ -203,7 +202,7 @@ TEST_CASE("a run with adapters goes on bit for bit, and keeps its best model mer
     CHECK(floats(w.to_dense()) == floats(record.best_weights.at(name).to_dense()));
 }
 
-TEST_CASE("a state that lacks what it has to have, or has what is none of its own, is refused") {
+TEST_CASE("a state with missing, unexpected or mismatched entries is rejected") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.*.weight", "movement:sparsity=0.5")};
@@ -246,7 +245,7 @@ TEST_CASE("a state that lacks what it has to have, or has what is none of its ow
         "state of step -1 does not fit a run of 12 steps");
 }
 
-TEST_CASE("a state that is none of learned scores' is refused") {
+TEST_CASE("a state that does not fit learned scores is rejected") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.1.weight", "l0")};
@@ -273,7 +272,7 @@ TEST_CASE("a state that is none of learned scores' is refused") {
         }) == "state of 'layers.1.weight': scores need a dense weight, got masked");
 }
 
-TEST_CASE("losses that are not numbers are kept as they are") {
+TEST_CASE("a checkpoint preserves NaN and infinite losses") {
   const TempDir dir;
   const auto t = trainer_of(small_mlp(dir));
   const double infinity = std::numeric_limits<double>::infinity();
@@ -284,7 +283,7 @@ TEST_CASE("losses that are not numbers are kept as they are") {
   CHECK(back.test_before.loss == infinity);
 }
 
-TEST_CASE("a run goes on with as many checkpoints as it keeps, though a kill left one more") {
+TEST_CASE("resuming a run removes checkpoints beyond the number to keep") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.keep_checkpoints = 1;

@@ -20,7 +20,7 @@ const std::string classification_file =
 
 }  // namespace
 
-TEST_CASE("fifty steps of BERTs that classify have the losses and the scores of transformers") {
+TEST_CASE("50 steps of BERT classifiers match the losses, accuracy and F1 of transformers") {
   std::ifstream in(classification_file);
   const auto all = nlohmann::json::parse(in);
   for (const auto& run : all.at("runs")) {

@@ -62,7 +62,7 @@ std::vector<std::pair<std::string, std::vector<std::byte>>> bits_after(const Rec
 
 }  // namespace
 
-TEST_CASE("one threshold over all weights prunes what one sort of their magnitudes prunes") {
+TEST_CASE("a global threshold prunes the same positions as one sort of all magnitudes") {
   const TempDir dir;
   Recipe r = global_run(dir, "magnitude:sparsity=0.7", "layers.*.weight");
   const auto t = trainer_of(r);
@@ -76,7 +76,7 @@ TEST_CASE("one threshold over all weights prunes what one sort of their magnitud
   CHECK(mask_in(*t, "layers.0.weight").count() != 512 - std::llround(0.7 * 512));
 }
 
-TEST_CASE("straight-through, one threshold is found again in every step, also for averages") {
+TEST_CASE("straight-through recomputes the global threshold in every step, also for EMA weights") {
   const TempDir dir;
   Recipe r = global_run(dir, "magnitude:sparsity=0.7", "layers.*.weight");
   r.sparsity[0].mask.kind = "straight-through";
@@ -96,7 +96,7 @@ TEST_CASE("straight-through, one threshold is found again in every step, also fo
   CHECK(kept_in(averaged->weights()) == by_sorting(averages, 0.7));
 }
 
-TEST_CASE("a refresh selects among the updated values of all weights") {
+TEST_CASE("a mask refresh with global scope selects among the updated values of all weights") {
   const TempDir dir;
   Recipe r = global_run(dir, "magnitude:sparsity=0.3", "layers.*.weight");
   r.optimizer = {.kind = "sgd", .rate = 1};
@@ -118,23 +118,23 @@ TEST_CASE("a refresh selects among the updated values of all weights") {
   CHECK(before != wanted);
 }
 
-TEST_CASE("over one weight, global scope is local scope bit for bit") {
+TEST_CASE("global scope over one weight is bit-identical to local scope") {
   const TempDir dir;
   Recipe r = global_run(dir, "magnitude:sparsity=0.7", "layers.1.weight");
   SparsityRecipe& s = r.sparsity[0];
-  SUBCASE("once") {}
-  SUBCASE("in stages") {
+  SUBCASE("one-shot") {}
+  SUBCASE("linear schedule") {
     s.schedule.kind = "linear";
     s.schedule.stages = 4;
   }
-  SUBCASE("refreshed") { s.mask = {"refresh", 3}; }
-  SUBCASE("refreshed in csr") {
+  SUBCASE("refreshed mask") { s.mask = {"refresh", 3}; }
+  SUBCASE("refreshed mask in csr") {
     s.mask = {"refresh", 3};
     s.layout = Spec("csr");
   }
-  SUBCASE("regrown") { s.mask = {"regrow", 3}; }
+  SUBCASE("regrow") { s.mask = {"regrow", 3}; }
   SUBCASE("straight-through") { s.mask.kind = "straight-through"; }
-  SUBCASE("blocks") {
+  SUBCASE("block magnitude") {
     s.sparsifier = Spec::parse("block-magnitude:sparsity=0.5,h=4,w=4");
     s.layout = Spec::parse("bcsr:h=4,w=4");
     s.mask = {"refresh", 3};
@@ -149,11 +149,11 @@ TEST_CASE("over one weight, global scope is local scope bit for bit") {
   CHECK(bits_after(r) == global);
 }
 
-TEST_CASE("weights under one threshold go on from files bit for bit, and on ranks") {
+TEST_CASE("global scope resumes bit-identically, and two ranks keep the same positions") {
   const TempDir dir;
   Recipe r = global_run(dir, "magnitude:sparsity=0.7", "layers.*.weight");
   r.optimizer = {.kind = "sgd", .rate = 0.05, .momentum = 0.9};
-  SUBCASE("refreshed") { r.sparsity[0].mask = {"refresh", 3}; }
+  SUBCASE("refreshed mask") { r.sparsity[0].mask = {"refresh", 3}; }
   SUBCASE("straight-through") { r.sparsity[0].mask.kind = "straight-through"; }
   const auto whole = bits_after(r);
   for (const Index at : {3, 4, 8}) {

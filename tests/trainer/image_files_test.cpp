@@ -85,7 +85,7 @@ TEST_CASE("a run on random crops that is resumed within an epoch has the same lo
   }
 }
 
-TEST_CASE("batches of image files depend on the step alone, not on threads, ranks and order") {
+TEST_CASE("batches of image files depend only on the step, not on threads, ranks or order") {
   if (!reads_png()) return;
   ImageRun run;
   run.recipe.accumulate = 2;
@@ -105,7 +105,7 @@ TEST_CASE("batches of image files depend on the step alone, not on threads, rank
   }
 }
 
-TEST_CASE("centres are the same whether images stay in memory or are decoded for each batch") {
+TEST_CASE("cached images and images decoded per batch give bit-identical batches") {
   if (!reads_png()) return;
   ImageRun run;
   run.recipe.data.random_resized_crop.reset();
@@ -140,7 +140,7 @@ TEST_CASE("an ONNX model gets decoded images with channels first") {
   CHECK(x.shape() == Shape{6, 3, 12, 12});
 }
 
-TEST_CASE("an image that is damaged or missing stops the run with its path") {
+TEST_CASE("a damaged or missing image ends the run with an error that names the path") {
   if (!reads_png()) return;
   for (const bool missing : {false, true}) {
     const ImageRun run;

@@ -69,8 +69,7 @@ void check_images(const std::string& name, const std::string& layout = {},
 
 }  // namespace
 
-TEST_CASE(
-    "fifty steps of a wide ResNet have PyTorch's losses, dense, with a mask and with new ones") {
+TEST_CASE("50 steps of a wide ResNet match PyTorch's losses: dense, fixed mask, refreshed mask") {
   check_images("wrn.dense");
   for (const char* layout : {"masked", "csr"}) {
     check_images("wrn.fixed", layout);
@@ -78,18 +77,17 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "fifty steps of a ResNet have torchvision's losses, dense, with a mask and with new ones") {
+TEST_CASE("50 steps of a ResNet-18 match torchvision's losses: dense, fixed mask, refreshed mask") {
   check_images("resnet.dense");
   check_images("resnet.fixed");
   check_images("resnet.refresh");
 }
 
-TEST_CASE("so have those of one with bottlenecks, a max-pool and strides") {
+TEST_CASE("50 forward passes of a ResNet-50 in training mode match torchvision's losses") {
   check_images("resnet50.dense");
 }
 
-TEST_CASE("an export in training mode has torchvision's losses and running statistics") {
+TEST_CASE("an ONNX export in training mode matches torchvision's training and validation losses") {
   if (std::getenv("STEN_IMAGES_REFERENCE")) return;
   check_images("resnet.dense", {}, STEN_SOURCE_DIR "/tests/trainer/resnet.onnx");
 }

@@ -66,7 +66,7 @@ bool have_same_bits(const Parameter& a, const Parameter& b) {
 
 }  // namespace
 
-TEST_CASE("the rule of recovery counts rounds, and gives up without progress") {
+TEST_CASE("the recovery rule gives up at its round limit or without a lower loss") {
   const RecoveryRule rule{0.1, 4, 2};
   RecoveryRounds rounds;
   CHECK(rounds.add(rule, 1, 3) == Recovery::train_again);
@@ -86,7 +86,7 @@ TEST_CASE("the rule of recovery counts rounds, and gives up without progress") {
   CHECK(nan.add(rule, 1, NAN) == Recovery::no_lower_loss);
 }
 
-TEST_CASE("a layer more is pruned in each round after which the loss has recovered") {
+TEST_CASE("each round in which the loss recovers prunes the next layer") {
   const TempDir dir;
   const auto t = trainer_of(until_recovered(dir, "magnitude:sparsity=0.5", 100));
   std::vector<Index> kept;
@@ -103,7 +103,7 @@ TEST_CASE("a layer more is pruned in each round after which the loss has recover
   }
 }
 
-TEST_CASE("a layer that does not recover is dense again, as before it was pruned") {
+TEST_CASE("a layer that does not recover returns to its dense values from before pruning") {
   const TempDir dir;
   Recipe r = until_recovered(dir, "magnitude:sparsity=0.5", 100);
   // Without layers.1 the model knows nothing of its input.
@@ -112,9 +112,9 @@ TEST_CASE("a layer that does not recover is dense again, as before it was pruned
   r.sparsity[0].schedule.recovery = {0.01, 2, 5};
   SUBCASE("masked") {}
   SUBCASE("csr") { r.sparsity[0].layout = Spec("csr"); }
-  SUBCASE("averaged") { r.ema = 0.9; }
+  SUBCASE("EMA") { r.ema = 0.9; }
   SUBCASE("straight-through") { r.sparsity[0].mask.kind = "straight-through"; }
-  SUBCASE("refreshed") { r.sparsity[0].mask = {"refresh", 4}; }
+  SUBCASE("refreshed mask") { r.sparsity[0].mask = {"refresh", 4}; }
   const auto t = trainer_of(r);
   while (t->state().step < 6) t->step();
   const Parameter before = parameter(*t, "layers.1.weight");
@@ -147,7 +147,7 @@ TEST_CASE("only the layer that does not recover is left dense") {
   CHECK(run.sparse == std::vector<Index>{256, 1024, 64});
 }
 
-TEST_CASE("pruning until recovery goes on from files bit for bit, at every step") {
+TEST_CASE("pruning until recovery resumes bit-identically from checkpoints at every second step") {
   const TempDir dir;
   Recipe r = until_recovered(dir, "magnitude:sparsity=0.95", 0.3);
   SUBCASE("adamw") {}
@@ -156,7 +156,7 @@ TEST_CASE("pruning until recovery goes on from files bit for bit, at every step"
     r.sparsity[0].schedule.recovery.tolerance = 0;
     r.sparsity[0].sparsifier = Spec::parse("magnitude:sparsity=0.97");
   }
-  SUBCASE("averaged") {
+  SUBCASE("EMA") {
     r.ema = 0.9;
     r.sparsity[0].schedule.recovery.tolerance = 0;
   }
@@ -181,7 +181,7 @@ TEST_CASE("pruning until recovery goes on from files bit for bit, at every step"
   }
 }
 
-TEST_CASE("ranks prune the layers that one process prunes") {
+TEST_CASE("two ranks prune the same layers as one process and resume bit-identically") {
   const TempDir dir;
   const Recipe r = until_recovered(dir, "magnitude:sparsity=0.95", 0.3);
   const RecoveryRun wanted = recovery_alone(r);
@@ -207,7 +207,7 @@ TEST_CASE("ranks prune the layers that one process prunes") {
   });
 }
 
-TEST_CASE("every kind of model is pruned until recovery") {
+TEST_CASE("pruning until recovery prunes all layers of an MLP, BERT, GPT and wide ResNet") {
   const TempDir mlp, of_bert, of_gpt, of_images;
   for (Recipe r :
        {small_mlp(mlp), small_bert(of_bert), small_gpt(of_gpt), small_wide_resnet(of_images)}) {
@@ -225,7 +225,7 @@ TEST_CASE("every kind of model is pruned until recovery") {
   }
 }
 
-TEST_CASE("a state of another run of layers is refused") {
+TEST_CASE("pruning until recovery rejects a state that does not fit the recipe or the step") {
   const TempDir dir;
   const Recipe r = until_recovered(dir, "magnitude:sparsity=0.5", 100);
   const auto t = trainer_of(r);

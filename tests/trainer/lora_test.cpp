@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Low-rank adapters: what is trained, and what the final model is.
+// Low-rank adapters: training, gradients and the merged model.
 #include <doctest/doctest.h>
 
 #include "libsten/compute/ops/common/operators.h"
@@ -29,7 +29,7 @@ Tensor half_of(const Dense& x, const char* layout) {
 
 }  // namespace
 
-TEST_CASE("adapters of a pruned weight add nothing where it is 0") {
+TEST_CASE("LoRA adapters keep the pruned elements of a weight at 0") {
   Dice dice(1);
   const Dense x = normals(dice, {6, 8}), a = normals(dice, {2, 8}), b = normals(dice, {6, 2});
   const std::vector<float> product = floats(apply("matmul", {b, a}).to_dense());
@@ -51,7 +51,7 @@ TEST_CASE("adapters of a pruned weight add nothing where it is 0") {
   }
 }
 
-TEST_CASE("the gradients of adapters do not see pruned elements") {
+TEST_CASE("gradients of LoRA adapters exclude pruned elements") {
   Dice dice(1);
   const Dense x = normals(dice, {6, 8}), a = normals(dice, {2, 8}), b = normals(dice, {6, 2}),
               dy = normals(dice, {6, 8});
@@ -72,7 +72,7 @@ TEST_CASE("the gradients of adapters do not see pruned elements") {
   same(*vb.grad(), half(apply("matmul", {kept, apply("transpose", {a})})));
 }
 
-TEST_CASE("only adapters are trained, and pruned weights stay pruned when they are merged") {
+TEST_CASE("LoRA trains only the adapters, and merging preserves the mask") {
   const TempDir dir;
   Recipe r = with_adapters(small_mlp(dir));
   r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.5")};
@@ -111,7 +111,7 @@ TEST_CASE("only adapters are trained, and pruned weights stay pruned when they a
         doctest::Approx(loss(t->task().graph(), weights)).epsilon(1e-5));
 }
 
-TEST_CASE("adapters keep the zeros of a pruned model without an entry of sparsity") {
+TEST_CASE("LoRA keeps the zeros of a pruned model without a sparsity entry in the recipe") {
   const TempDir dir;
   Recipe r = with_adapters(small_mlp(dir));
   const Task task(r);
@@ -127,7 +127,7 @@ TEST_CASE("adapters keep the zeros of a pruned model without an entry of sparsit
   for (std::size_t i = 0; i < before.size(); ++i) CHECK((before[i] == 0) == (after[i] == 0));
 }
 
-TEST_CASE("adapters train beside formats of values, and evaluation has both") {
+TEST_CASE("LoRA adapters and formats of intermediates combine in training and evaluation") {
   const TempDir dir;
   Recipe r = with_adapters(small_mlp(dir));
   r.steps = 3;
@@ -151,7 +151,7 @@ TEST_CASE("adapters train beside formats of values, and evaluation has both") {
         doctest::Approx(Task(r).measure(t->weights(), DataSplit::validation).loss).epsilon(1e-5));
 }
 
-TEST_CASE("adapters that do not fit the model are refused with the key") {
+TEST_CASE("LoRA settings that do not fit the model are rejected with the key") {
   const TempDir dir;
   const auto error = [&](const char* target, Index rank) {
     Recipe r = with_adapters(small_mlp(dir));

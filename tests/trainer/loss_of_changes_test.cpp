@@ -9,7 +9,7 @@
 
 using namespace sten;
 
-TEST_CASE("the loss with a changed weight is that of the whole model with it") {
+TEST_CASE("LossOfChanges with one changed weight matches a full run of the changed model") {
   const Graph g = bert(testing::small_bert(), {.mask = true});
   const NamedValues<Tensor> weights = testing::bert_weights(g, "dense", 8);
   std::vector<BatchPart> parts;
@@ -40,7 +40,7 @@ TEST_CASE("the loss with a changed weight is that of the whole model with it") {
         "bert.encoder.layer.1.output.dense.weight", "bert.encoder.layer.0.output.dense.weight",
         "bert.embeddings.word_embeddings.weight", "cls.predictions.transform.dense.weight"})
     others.emplace_back(name, apply("scale", {weights.at(name)}, Attributes().set("by", 0.5)));
-  // Of the head alone.
+  // A change of the head only.
   testing::Dice dice(2);
   others.emplace_back("cls.predictions.bias",
                       testing::normals(dice, weights.at("cls.predictions.bias").shape()));

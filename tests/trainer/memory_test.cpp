@@ -44,7 +44,7 @@ GraphParts movements() {
 
 }  // namespace
 
-TEST_CASE("the bytes of a graph's values are those that it computes") {
+TEST_CASE("value_bytes reports total and largest bytes of the values that a run computes") {
   GraphParts parts = movements();
   const NamedValues<Tensor> inputs{{"x", Dense::zeros(DType::F32, {2, 5, 8})}};
   const ValueBytes found = value_bytes(Graph(parts), inputs);
@@ -61,7 +61,7 @@ TEST_CASE("the bytes of a graph's values are those that it computes") {
   CHECK(found.largest == largest);
 }
 
-TEST_CASE("a value is there until the last use of it or of its views") {
+TEST_CASE("value_bytes counts a value until the last use of the value or its views") {
   const auto passing = [](std::vector<Node> nodes) {
     const Graph g({{"x"}, {}, std::move(nodes), {"y"}});
     return value_bytes(g, {{"x", Dense::zeros(DType::F32, {4, 25})}}).passing;

@@ -31,10 +31,10 @@ CausalModel small_decoder(const std::string& type) {
 
 }  // namespace
 
-TEST_CASE("each layer sees what the pruned layers before it make, and what the dense ones did") {
+TEST_CASE("a layer's statistics match its inputs in the pruned and in the dense model") {
   bool is_stored = false;
-  SUBCASE("stored before each layer") { is_stored = true; }
-  SUBCASE("computed again for each layer") {}
+  SUBCASE("activations stored before each layer") { is_stored = true; }
+  SUBCASE("activations recomputed for each layer") {}
   const Index most_stored_bytes = is_stored ? Index{1} << 20 : 0;
   const Graph g = bert(testing::small_bert(), {.mask = true});
   const NamedValues<Tensor> weights = testing::bert_weights(g, "dense", 8);
@@ -101,7 +101,7 @@ double product(std::span<const float> row, const Tensor& w, Index out) {
 
 }  // namespace
 
-TEST_CASE("a walk that begins at a stored point takes the steps of the walk that stored it") {
+TEST_CASE("a model walk resumed at a stored point prunes the remaining layers bit-identically") {
   struct Store final : ActivationStore {
     struct Point {
       WalkPoint at;
@@ -135,13 +135,13 @@ TEST_CASE("a walk that begins at a stored point takes the steps of the walk that
   std::string type = "llama";
   bool needs_targets = false;
   Index most_bytes = most_stored_bytes;
-  SUBCASE("of the pruned model") {}
-  SUBCASE("of the dense model, too") { needs_targets = true; }
-  SUBCASE("with activations that do not fit") {
+  SUBCASE("activations of the pruned model") {}
+  SUBCASE("activations of the pruned and the dense model") { needs_targets = true; }
+  SUBCASE("activations over the memory limit") {
     needs_targets = true;
     most_bytes = 0;
   }
-  SUBCASE("of a mixture of experts") {
+  SUBCASE("mixture of experts") {
     type = "mixtral";
     needs_targets = true;
   }
@@ -194,7 +194,7 @@ TEST_CASE("a walk that begins at a stored point takes the steps of the walk that
   }
 }
 
-TEST_CASE("experts are pruned by the tokens that the pruned model routes to them") {
+TEST_CASE("experts are calibrated on the tokens that the pruned model routes to them") {
   const CausalModel model = small_decoder("mixtral");
   const Checkpoint cases = Checkpoint::open(decoder_path("mixtral") + "cases.safetensors");
   const NamedValues<Tensor> weights =

@@ -8,7 +8,7 @@
 
 using namespace sten;
 
-TEST_CASE("a run's products are by what its recipe names, else as before, else by the fastest") {
+TEST_CASE("the dense library is the recipe's, else the resumed run's, else the fastest") {
   Recipe r;
   CHECK(&products_of(r) == &fastest_dense_library());
   CHECK(&products_of(r, "mkl 2024") == &fastest_dense_library());
@@ -21,7 +21,7 @@ TEST_CASE("a run's products are by what its recipe names, else as before, else b
   CHECK_THROWS_WITH_AS(products_of(r), "/products: cannot load mkl", Error);
 }
 
-TEST_CASE("a trainer multiplies by what its host has chosen, and leaves it so") {
+TEST_CASE("a trainer uses the host's dense library and does not change the choice") {
   int products = 0;
   const DenseLibrary& own = *find_dense_library("own");
   const DenseLibrary counting{"counting", [&](auto... arguments) {

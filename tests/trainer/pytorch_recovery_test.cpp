@@ -29,8 +29,7 @@ std::string teacher_of(Recipe r, std::uint64_t seed, const std::string& file) {
 
 }  // namespace
 
-TEST_CASE(
-    "fifty steps with teachers, smoothed labels and masks that change have PyTorch's losses") {
+TEST_CASE("50 steps with distillation, label smoothing or dynamic masks match PyTorch's losses") {
   const TempDir dir;
   std::ifstream in(recovery_file);
   const auto all = nlohmann::json::parse(in);

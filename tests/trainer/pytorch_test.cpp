@@ -78,31 +78,32 @@ void check_run(const std::string& name, Index accumulate = 1, const std::string&
 
 }  // namespace
 
-TEST_CASE("fifty steps of SGD on a perceptron have PyTorch's losses") {
+TEST_CASE("50 steps of SGD on an MLP match PyTorch's losses") {
   check_run("mlp.sgd");
   check_run("mlp.nesterov");
 }
 
-TEST_CASE("fifty steps of AdamW on a perceptron have PyTorch's losses") { check_run("mlp.adamw"); }
+TEST_CASE("50 steps of AdamW on an MLP match PyTorch's losses") { check_run("mlp.adamw"); }
 
-TEST_CASE("fifty steps of SGD on a BERT have PyTorch's losses") {
+TEST_CASE("50 steps of SGD on a BERT match PyTorch's losses") {
   check_run("bert.sgd");
   check_run("bert.nesterov");
 }
 
-TEST_CASE("fifty steps of AdamW on a BERT have PyTorch's losses") { check_run("bert.adamw"); }
+TEST_CASE("50 steps of AdamW on a BERT match PyTorch's losses") { check_run("bert.adamw"); }
 
-TEST_CASE("so have those with clipping, warm-up, a cosine and weight decay") {
+TEST_CASE(
+    "50 steps with clipping, warm-up, cosine schedule and weight decay match PyTorch's losses") {
   check_run("mlp.sgd.all");
   check_run("bert.adamw.all");
 }
 
-TEST_CASE("so have those that are computed in parts") {
+TEST_CASE("50 steps with gradient accumulation match PyTorch's losses") {
   check_run("mlp.sgd.all", 4);
   check_run("bert.adamw.all", 2);
 }
 
-TEST_CASE("so have those whose weights get a fixed mask, in any layout") {
+TEST_CASE("50 steps with a fixed mask in masked, bitmask or csr layout match PyTorch's losses") {
   for (const char* layout : {"masked", "bitmask", "csr"}) {
     check_run("mlp.fixed.sgd", 1, layout);
     check_run("mlp.fixed.adamw", 1, layout);
@@ -110,14 +111,14 @@ TEST_CASE("so have those whose weights get a fixed mask, in any layout") {
   check_run("mlp.fixed.sgd", 4);
 }
 
-TEST_CASE("so have those that prune more and more, and whose masks are refreshed") {
+TEST_CASE("50 steps of gradual pruning with refreshed masks match PyTorch's losses") {
   for (const char* layout : {"masked", "coo"}) {
     check_run("mlp.refresh.sgd", 1, layout);
     check_run("mlp.refresh.adamw", 1, layout);
   }
 }
 
-TEST_CASE("so have those in n:m:g, with fixed masks and with refreshed ones") {
+TEST_CASE("50 steps with fixed and refreshed n:m:g masks match PyTorch's losses") {
   check_run("mlp.nmg.adamw");
   check_run("mlp.nmg.adamw", 1, "nmg:n=1,m=4,g=4");
   check_run("mlp.nmg.refresh");
@@ -125,7 +126,7 @@ TEST_CASE("so have those in n:m:g, with fixed masks and with refreshed ones") {
   check_run("bert.nmg.adamw", 1, "nmg:n=1,m=4,g=4");
 }
 
-TEST_CASE("so have those of a traced module that a user wrote") {
+TEST_CASE("50 steps of a traced user-defined module match PyTorch's losses") {
   const TempDir dir;
   WrittenModule net;
   const Graph g = trace(net, {{"x", Dense::zeros(DType::F32, {1, 64})}});
@@ -136,7 +137,7 @@ TEST_CASE("so have those of a traced module that a user wrote") {
   check_run("mlp.sgd", 4, {}, file);
 }
 
-TEST_CASE("the shipped model has PyTorch's loss and accuracy on text that it was not trained on" *
+TEST_CASE("the shipped model matches PyTorch's loss and accuracy on the test split" *
           doctest::skip(is_short())) {
   const Json wanted = reference().at("measured");
   const Task task(recipe_of(wanted));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ranks that train together compute what one process computes.
+// Data-parallel training on ranks, compared with one process.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -95,44 +95,44 @@ Recipe with_sparsity(Recipe r, SparsityRecipe s) {
 
 }  // namespace
 
-TEST_CASE("ranks that share each batch train the model of one process") {
+TEST_CASE("data-parallel training on 2 and 4 ranks matches one process") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
-  SUBCASE("dense, with an end of the epoch that does not divide") {}
-  SUBCASE("in parts") { r.accumulate = 2; }
-  SUBCASE("clipped, and averaged") {
+  SUBCASE("dense, with an uneven last batch of the epoch") {}
+  SUBCASE("gradient accumulation") { r.accumulate = 2; }
+  SUBCASE("gradient clipping and EMA") {
     r.clip = 0.5;
     r.ema = 0.9;
   }
-  SUBCASE("a mask") { r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.75")}; }
-  SUBCASE("masks that are refreshed") {
+  SUBCASE("fixed masks") { r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.75")}; }
+  SUBCASE("refreshed masks") {
     SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
     s.mask.kind = "refresh";
     s.mask.refresh = 3;
     r.sparsity = {s};
   }
-  SUBCASE("masks that regrow") {
+  SUBCASE("regrow") {
     SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
     s.mask.kind = "regrow";
     s.mask.refresh = 3;
     r.sparsity = {s};
   }
-  SUBCASE("masks that gradients go straight through") {
+  SUBCASE("straight-through") {
     SparsityRecipe s = sparse("layers.*.weight", "nm:n=2,m=4");
     s.mask.kind = "straight-through";
     r.sparsity = {s};
   }
-  SUBCASE("values of n:m:g") {
+  SUBCASE("n:m:g layout") {
     SparsityRecipe s = sparse("layers.[01].weight", "nmg:n=1,m=4,g=4");
     s.layout = Spec::parse("nmg:n=1,m=4,g=4");
     r.sparsity = {s};
   }
-  SUBCASE("values of csr") {
+  SUBCASE("csr layout") {
     SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
     s.layout = Spec("csr");
     r.sparsity = {s};
   }
-  SUBCASE("scores that add up") {
+  SUBCASE("accumulated movement scores") {
     SparsityRecipe s = sparse("layers.*.weight", "movement:sparsity=0.5");
     s.schedule.kind = "linear";
     s.schedule.stages = 3;
@@ -140,25 +140,25 @@ TEST_CASE("ranks that share each batch train the model of one process") {
     s.schedule.end = 10;
     r.sparsity = {s};
   }
-  SUBCASE("gates that are learned") {
+  SUBCASE("l0 gates") {
     SparsityRecipe s = sparse("layers.*.weight", "l0");
     s.scores = ScoresRecipe{.penalty = 1e-3, .initial = 1, .end = 9};
     r.sparsity = {s};
   }
-  SUBCASE("adapters of masked weights") {
+  SUBCASE("LoRA adapters of masked weights") {
     r.sparsity = {sparse("layers.*.weight", "nm:n=2,m=4")};
     r.lora = LoraRecipe{.target = "layers.[01].weight", .rank = 2};
   }
-  SUBCASE("calibrated") {
+  SUBCASE("calibration") {
     SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.5");
     s.schedule.begin = 3;
     s.calibration = CalibrationRecipe{.method = "wanda", .rows = 32, .scope = "row"};
     r.sparsity = {s};
   }
-  SUBCASE("gradients in csr, whose zeros are elsewhere on each rank") {
+  SUBCASE("csr gradients with zeros at different positions on each rank") {
     r.formats = {weight_gradient("layers.*.weight", "keep-all", "csr")};
   }
-  SUBCASE("gradients in coo of what a mask keeps, and before of all") {
+  SUBCASE("coo gradients of dense, then of masked weights") {
     SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
     s.schedule.begin = 4;
     r.sparsity = {s};
@@ -167,7 +167,7 @@ TEST_CASE("ranks that share each batch train the model of one process") {
   check_ranks_compute(r);
 }
 
-TEST_CASE("a mean is over the predictions of the whole batch, however many of them a rank has") {
+TEST_CASE("the loss is the mean over the predictions of all ranks, even if a rank has none") {
   const TempDir dir;
   Recipe r = small_bert(dir);
   r.data.predicted = 0.03;  // some ranks predict no token in some steps
@@ -178,7 +178,7 @@ TEST_CASE("a mean is over the predictions of the whole batch, however many of th
   check_ranks_compute(r);
 }
 
-TEST_CASE("what is computed of a part as a whole is of the same part in any number of ranks") {
+TEST_CASE("batch norm and dropout match one process if accumulate is a multiple of the ranks") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   r.accumulate = 4;
@@ -193,7 +193,8 @@ TEST_CASE("what is computed of a part as a whole is of the same part in any numb
   CHECK(error(4).find("batch norms normalise over one part") != std::string::npos);
 }
 
-TEST_CASE("so it is for the batch norms of an export in training mode") {
+TEST_CASE(
+    "batch norms of an ONNX export match one process if accumulate is a multiple of the ranks") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   r.model = {};
@@ -209,7 +210,7 @@ TEST_CASE("so it is for the batch norms of an export in training mode") {
   CHECK(has(error_of([&] { Task(r, {.ranks = 4}); }), "batch norms normalise over one part"));
 }
 
-TEST_CASE("so it is where a sparsifier chooses from all values of a part") {
+TEST_CASE("materializing formats match one process if accumulate is a multiple of the ranks") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   FormatRecipe f;
@@ -230,7 +231,7 @@ TEST_CASE("so it is where a sparsifier chooses from all values of a part") {
   check_ranks_compute(r);
 }
 
-TEST_CASE("a batch has to be divisible by its parts") {
+TEST_CASE("a batch that is not divisible by the number of ranks is rejected") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   CHECK(error_of([&] { Task(r, {.ranks = 3}); }) ==
@@ -238,7 +239,7 @@ TEST_CASE("a batch has to be divisible by its parts") {
   CHECK(fault_of([&] { Task(r, {.ranks = 3}); }) == Fault::usage);
 }
 
-TEST_CASE("of a weight with a fixed mask the values that it keeps travel, and nothing else") {
+TEST_CASE("ranks send only kept gradients of masked weights, and all gradients at a mask refresh") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   // 16 x 32, 32 x 32, 32 x 4, and biases of 32, 32 and 4.
@@ -269,13 +270,13 @@ TEST_CASE("of a weight with a fixed mask the values that it keeps travel, and no
     CHECK(refreshed.traffic[step].sparse_sent == (step == 4 || step == 8 ? weights : weights / 4));
 }
 
-TEST_CASE("a state that rank 0 has is on every rank, and what follows is the same bit for bit") {
+TEST_CASE("ranks resume bit-identically from a state that rank 0 broadcasts") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   SparsityRecipe s = sparse("layers.*.weight", "magnitude:sparsity=0.75");
   SUBCASE("masked") {}
-  SUBCASE("compressed") { s.layout = Spec("csr"); }
-  SUBCASE("with scores") {
+  SUBCASE("csr") { s.layout = Spec("csr"); }
+  SUBCASE("movement scores") {
     s = sparse("layers.*.weight", "movement:sparsity=0.5");
     s.schedule.begin = 2;
   }
@@ -299,7 +300,7 @@ TEST_CASE("a state that rank 0 has is on every rank, and what follows is the sam
   });
 }
 
-TEST_CASE("ranks that would train different models do not begin") {
+TEST_CASE("ranks with different recipes are rejected") {
   const TempDir dir, other_dir;
   const Recipe first = small_mlp(dir);
   const auto error_with = [&](const Recipe& second) {
@@ -321,7 +322,7 @@ TEST_CASE("ranks that would train different models do not begin") {
         "ranks differ in the recipe: /optimizer/rate is 0.01 on rank 0, 0.02 on rank 1");
 }
 
-TEST_CASE("ranks whose weights are no longer the same say so") {
+TEST_CASE("check_ranks rejects weights that differ between ranks") {
   const TempDir dir;
   const Recipe r = small_mlp(dir);
   in_threads(2, [&](const auto& ranks) {

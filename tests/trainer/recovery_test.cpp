@@ -29,7 +29,8 @@ std::vector<float> measured_in(const Trainer& t) { return values_of(t.weights().
 
 }  // namespace
 
-TEST_CASE("who is as the teacher has nothing to learn from it, and who was pruned has") {
+TEST_CASE(
+    "distillation loss is 0 for a copy of the teacher, and training a pruned model lowers it") {
   for (const auto make : {small_bert, small_gpt, small_mlp}) {
     const TempDir dir;
     const Recipe small = make(dir);
@@ -41,7 +42,7 @@ TEST_CASE("who is as the teacher has nothing to learn from it, and who was prune
     r.distillation->temperature = 3;
     if (!is_mlp) r.distillation->hidden = 2;
     CHECK(trainer_of(r)->step().loss == doctest::Approx(0).epsilon(1e-6));
-    // The labels have the rest.
+    // The rest of the loss comes from the labels.
     r.distillation->logits = 0.25;
     const double labels = trainer_of(from_file(dir, small))->step().loss;
     CHECK(trainer_of(r)->step().loss == doctest::Approx(0.75 * labels).epsilon(1e-5));
@@ -61,7 +62,7 @@ TEST_CASE("who is as the teacher has nothing to learn from it, and who was prune
 }
 
 TEST_CASE(
-    "calibration begins with less loss than magnitude, whatever model, structure and layout") {
+    "calibrated pruning has a lower loss than magnitude for each model, structure and layout") {
   for (const auto make : {small_bert, small_gpt, small_mlp}) {
     const TempDir dir;
     // After 30 steps of the dense model.
@@ -99,7 +100,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("stages that grow stricter are calibrated each, and averages begin anew with them") {
+TEST_CASE("calibrated stages reach their sparsity, and pruning restarts the EMA of weights") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.ema = 0.9;
@@ -119,7 +120,7 @@ TEST_CASE("stages that grow stricter are calibrated each, and averages begin ane
   CHECK(measured_in(*t) != values_in(*t));
 }
 
-TEST_CASE("calibration sees as many rows as it is to, where an epoch ends with few") {
+TEST_CASE("calibration collects its rows across the end of an epoch") {
   const TempDir dir;
   Recipe r = small_mlp(dir);  // 67 rows: the fifth batch has 3 of them
   r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.8")};
@@ -135,7 +136,7 @@ TEST_CASE("calibration sees as many rows as it is to, where an epoch ends with f
   CHECK(wanted != calibrated_on(3));
 }
 
-TEST_CASE("what is not a linear layer's weight cannot be calibrated") {
+TEST_CASE("calibration rejects weights of convolutions") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   r.sparsity = {sparse("block1.*.weight", "magnitude:sparsity=0.5")};
@@ -145,7 +146,7 @@ TEST_CASE("what is not a linear layer's weight cannot be calibrated") {
       "/sparsity/0/calibration: 'block1.layer.0.conv1.weight' is not the weight of a linear layer");
 }
 
-TEST_CASE("a teacher is a checkpoint, and its states are values of the model") {
+TEST_CASE("distillation rejects a missing teacher and states that match no value of the model") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.distillation.emplace();
@@ -162,7 +163,7 @@ TEST_CASE("a teacher is a checkpoint, and its states are values of the model") {
   CHECK(trainer_of(r)->step().loss > 0.1);
 }
 
-TEST_CASE("hidden states are compared at all tokens of a text, and not at its padding") {
+TEST_CASE("distillation of hidden states ignores padding tokens") {
   const TempDir dir;
   // Rows of 1 to 5 tokens beside those that the tokenizer adds.
   const std::string rows = "text,label\na,0\nabcde,1\nab,0\nabcd,1\n";
@@ -208,7 +209,7 @@ TEST_CASE("hidden states are compared at all tokens of a text, and not at its pa
         doctest::Approx(labels + apart / static_cast<double>(count)).epsilon(1e-5));
 }
 
-TEST_CASE("averages of weights are measured and saved, and trained are the weights themselves") {
+TEST_CASE("EMA weights are measured and saved, and do not change the trained weights") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.5")};
@@ -231,7 +232,7 @@ TEST_CASE("averages of weights are measured and saved, and trained are the weigh
   CHECK(t->weights().at(weight).stored().count() == 512);
 }
 
-TEST_CASE("straight-through computes with what is selected, and trains all") {
+TEST_CASE("straight-through trains and decays pruned weights, and can change the mask") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.optimizer = {.kind = "sgd", .rate = 0.5, .weight_decay = 0};
@@ -268,7 +269,7 @@ TEST_CASE("straight-through computes with what is selected, and trains all") {
   CHECK(came > 0);
 }
 
-TEST_CASE("regrow exchanges what is smallest for what has the largest gradient") {
+TEST_CASE("regrow replaces the smallest weights with positions of the largest gradients") {
   const Dense x = f32({8}, {5, -1, 3, 2, 0, 0, 0, 0});
   const Dense g = f32({8}, {9, 9, 9, 0.5, 0.25, -4, 3, 0});
   const Mask had = mask_of({8}, {1, 1, 1, 1, 0, 0, 0, 0});
@@ -285,7 +286,8 @@ TEST_CASE("regrow exchanges what is smallest for what has the largest gradient")
   CHECK(after(1) == "xxx..x..");
 }
 
-TEST_CASE("with regrow as much stays, less and less of it changes, and it begins at 0") {
+TEST_CASE(
+    "regrow preserves the sparsity, exchanges fewer weights over time, and grows them from 0") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.75")};

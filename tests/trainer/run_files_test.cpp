@@ -30,7 +30,7 @@ std::string error(const TempDir& dir, const nlohmann::ordered_json& files,
 
 }  // namespace
 
-TEST_CASE("a record speaks of files of a run alone, whatever it says") {
+TEST_CASE("a forged run manifest cannot remove files that are not part of the run") {
   const TempDir dir;
   std::filesystem::create_directories(dir / "run/checkpoints/step-000007/more");
   const std::string mine = dir.write("mine", "mine"), notes = dir.write("run/notes", "notes"),

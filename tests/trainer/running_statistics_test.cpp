@@ -14,7 +14,7 @@ using namespace sten::testing;
 
 namespace {
 
-// The mean and the variance as of a sample of the first convolution's channels.
+// The mean and the unbiased variance of each channel of the first convolution.
 std::vector<std::vector<double>> moments_of(const Trainer& t, const Tensor& x) {
   const Tensor y = conv(x, parameter(t, "conv1.weight").value,
                         Attributes().set("pads", Attributes::List{1, 1, 1, 1}));
@@ -29,7 +29,7 @@ std::vector<std::vector<double>> moments_of(const Trainer& t, const Tensor& x) {
 
 }  // namespace
 
-TEST_CASE("running statistics move by a tenth, with each part of a batch, and nothing else does") {
+TEST_CASE("running statistics update with momentum 0.1 per micro-batch, without the optimizer") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   r.accumulate = 2;
@@ -54,12 +54,12 @@ TEST_CASE("running statistics move by a tenth, with each part of a batch, and no
       CHECK(got[c] == doctest::Approx(variance[c]).epsilon(1e-4));
     }
   }
-  // No optimizer remembers anything of them.
+  // Running statistics have no optimizer state.
   CHECK(parameter(*t, "bn1.running_var").state.empty());
   CHECK(!parameter(*t, "bn1.weight").state.empty());
 }
 
-TEST_CASE("files of PyTorch are taken with their counts of batches") {
+TEST_CASE("num_batches_tracked in a PyTorch checkpoint is ignored") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   const Task task(r);
@@ -83,7 +83,7 @@ TEST_CASE("files of PyTorch are taken with their counts of batches") {
                    task.first_weights().at("conv1.weight").to_dense()));
 }
 
-TEST_CASE("an optimizer's state of a running statistic is refused") {
+TEST_CASE("optimizer state of a running statistic is rejected") {
   const TempDir dir;
   const Recipe r = small_wide_resnet(dir);
   const auto t = trainer_of(r);
@@ -97,7 +97,7 @@ TEST_CASE("an optimizer's state of a running statistic is refused") {
         "state of 'bn1.running_mean': a running statistic has no optimizer state");
 }
 
-TEST_CASE("every part of every step has a draw of its own, the same each time") {
+TEST_CASE("every micro-batch of every step has a unique, reproducible random draw") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   r.accumulate = 2;
@@ -112,7 +112,7 @@ TEST_CASE("every part of every step has a draw of its own, the same each time") 
   CHECK(std::adjacent_find(draws.begin(), draws.end()) == draws.end());
 }
 
-TEST_CASE("a model of images learns, and is measured by its running statistics") {
+TEST_CASE("a wide ResNet learns, and evaluation uses its running statistics") {
   const TempDir dir;
   Recipe r = small_wide_resnet(dir);
   r.steps = 60;

@@ -64,15 +64,15 @@ void check_gradients(const char* sparsifier, double lowest, double highest) {
 
 }  // namespace
 
-TEST_CASE("gradients of gates are those of differences, with the same sample") {
+TEST_CASE("gradients of l0 gates match finite differences for the same sample") {
   check_gradients("l0", -3, 3);
 }
 
-TEST_CASE("gradients of noise and of its divergence are those of differences") {
+TEST_CASE("gradients of variational dropout and its KL term match finite differences") {
   check_gradients("variational-dropout", -7, -1);
 }
 
-TEST_CASE("a mask of movement hides weights, and lets gradients through to scores") {
+TEST_CASE("movement masks the weights and passes gradients straight through to the scores") {
   const Dense w = f32({2, 2}, {1, -2, 3, -4}), s = f32({2, 2}, {0.5, -1, 0, -2});
   const Mask kept = mask_of({2, 2}, {1, 0, 1, 0});
   for (const char* by : {"movement", "soft-movement"}) {
@@ -93,7 +93,7 @@ TEST_CASE("a mask of movement hides weights, and lets gradients through to score
   CHECK(floats(soft.backward(x, 2, none))[2] == doctest::Approx(2 * 0.25));
 }
 
-TEST_CASE("samples are the same at any number of threads, and others in another step") {
+TEST_CASE("random samples are bit-identical with 1 and 3 threads and differ between seeds") {
   Dice dice(8);
   const Shape shape{300, 70};
   const Dense w = normals(dice, shape), scores = normals(dice, shape);
@@ -111,7 +111,7 @@ TEST_CASE("samples are the same at any number of threads, and others in another 
   }
 }
 
-TEST_CASE("gates shut under their penalty, and what is left has learned") {
+TEST_CASE("l0 prunes most weights at over 90 % accuracy, and fixes the mask when scores end") {
   const TempDir dir;
   Recipe r = learned(dir, "l0", 2e-3);
   r.steps = 400;
@@ -133,7 +133,7 @@ TEST_CASE("gates shut under their penalty, and what is left has learned") {
   CHECK(accuracy(*t) > 0.9);
 }
 
-TEST_CASE("noise takes what the loss does not need, and what is left has learned") {
+TEST_CASE("variational dropout prunes over half of the weights at over 90 % accuracy") {
   const TempDir dir;
   Recipe r = learned(dir, "variational-dropout", 1e-2);
   r.steps = 600;
@@ -146,7 +146,7 @@ TEST_CASE("noise takes what the loss does not need, and what is left has learned
   CHECK(accuracy(*t) > 0.9);
 }
 
-TEST_CASE("soft movement prunes below its threshold, and what is left has learned") {
+TEST_CASE("soft movement prunes over half of the weights at over 90 % accuracy") {
   const TempDir dir;
   Recipe r = learned(dir, "soft-movement:at=0.1", 2e-3);
   r.steps = 400;
@@ -158,7 +158,7 @@ TEST_CASE("soft movement prunes below its threshold, and what is left has learne
   CHECK(accuracy(*t) > 0.9);
 }
 
-TEST_CASE("movement keeps as many as its stage says, by scores that learn from the first step") {
+TEST_CASE("movement reaches its stage's sparsity with scores that train from the first step") {
   const TempDir dir;
   Recipe r = learned(dir, "movement:sparsity=0.8", 0);
   r.steps = 400;
@@ -173,7 +173,7 @@ TEST_CASE("movement keeps as many as its stage says, by scores that learn from t
   const auto t = trainer_of(r);
   for (int i = 0; i < 10; ++i) t->step();
   CHECK(t->sparsity() == 0);
-  // But for units that are never above 0.
+  // Except for units whose activation is never above 0.
   const auto scores = floats(t->state().scores.at(scored_weight).to_dense());
   CHECK(std::ranges::count(scores, 0.0F) < std::ssize(scores) / 5);
   while (t->state().step < 250) t->step();
@@ -187,7 +187,7 @@ TEST_CASE("movement keeps as many as its stage says, by scores that learn from t
   CHECK(accuracy(*t) > 0.9);
 }
 
-TEST_CASE("a greater penalty shuts more gates, and it rises from 0") {
+TEST_CASE("a larger l0 penalty prunes more, and a longer penalty warm-up prunes less") {
   const TempDir dir;
   double last = -1;
   for (const double penalty : {1e-4, 1e-3, 1e-2}) {
@@ -205,7 +205,7 @@ TEST_CASE("a greater penalty shuts more gates, and it rises from 0") {
   }
 }
 
-TEST_CASE("scores of a batch in parts are those of the batch, up to rounding") {
+TEST_CASE("learned scores with gradient accumulation match the whole batch up to rounding") {
   const TempDir dir;
   Recipe r = learned(dir, "l0", 1e-3);
   r.optimizer.kind = "sgd";
@@ -222,7 +222,7 @@ TEST_CASE("scores of a batch in parts are those of the batch, up to rounding") {
   for (std::size_t i = 0; i < x.size(); ++i) CHECK(y[i] == doctest::Approx(x[i]).epsilon(1e-4));
 }
 
-TEST_CASE("before the schedule's begin weights compute as they are, and scores wait") {
+TEST_CASE("before the schedule begins, l0 trains as dense and leaves scores unchanged") {
   const TempDir dir;
   Recipe r = learned(dir, "l0", 1e-3);
   r.sparsity[0].schedule.begin = 5;
@@ -233,7 +233,7 @@ TEST_CASE("before the schedule's begin weights compute as they are, and scores w
   CHECK(t->step().loss != dense->step().loss);
 }
 
-TEST_CASE("the last stage has to come before scores end") {
+TEST_CASE("learned scores that end no later than the last stage are rejected") {
   const TempDir dir;
   Recipe r = learned(dir, "l0", 1e-3);
   r.sparsity[0].schedule.begin = 8;

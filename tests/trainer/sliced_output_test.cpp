@@ -34,7 +34,7 @@ NamedValues<Tensor> weights_of(const Graph& g) {
 
 }  // namespace
 
-TEST_CASE("slices of an output are those of the whole output") {
+TEST_CASE("slices of an output match the whole output") {
   const std::vector<Tensor> x = {testing::f32({2, 3}, {1, -2, 0.5F, 3, 0.25F, -1}),
                                  testing::f32({1, 3}, {4, 0, 1})};
   for (const std::vector<Node>& after :
@@ -73,7 +73,7 @@ TEST_CASE("slices of an output are those of the whole output") {
   }
 }
 
-TEST_CASE("an output that is not computed class by class, or of a sparse layer, is one slice") {
+TEST_CASE("outputs after a softmax or of a sparse layer are not sliced") {
   const Graph g = model({{"sum", "softmax", {"y"}}});
   const SlicedOutput softmax(g);
   CHECK_FALSE(softmax.has_layer());
@@ -96,7 +96,7 @@ TEST_CASE("an output that is not computed class by class, or of a sparse layer, 
   CHECK(slices == 1);
 }
 
-TEST_CASE("predictions of slices are those of all classes") {
+TEST_CASE("predictions accumulated over slices match the predictions over all classes") {
   constexpr float inf = std::numeric_limits<float>::infinity();
   const float nan = std::numeric_limits<float>::quiet_NaN();
   Dense labels = Dense::zeros(DType::I64, {6});

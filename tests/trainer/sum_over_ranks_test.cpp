@@ -54,7 +54,7 @@ constexpr std::uint64_t most_beside = 8 * 8;  // hashes
 
 }  // namespace
 
-TEST_CASE("of the same positions values alone travel, and the sum has the layout") {
+TEST_CASE("tensors with equal positions send only values, and the sum keeps their layout") {
   struct Case {
     const char *by, *layout;
   };
@@ -71,7 +71,7 @@ TEST_CASE("of the same positions values alone travel, and the sum has the layout
   }
 }
 
-TEST_CASE("of other positions values at the union travel, in the layout if that holds any") {
+TEST_CASE("tensors with different positions are summed at the union; n:m:g becomes masked") {
   for (const char* layout : {"masked", "csr", "coo"}) {
     const Got got =
         sum_of(2, [&](int r) { return given(r, "magnitude:sparsity=0.9", layout, true); });
@@ -85,7 +85,7 @@ TEST_CASE("of other positions values at the union travel, in the layout if that 
   CHECK(got.sums[0].sum.spec().str() == "masked");
 }
 
-TEST_CASE("where the union is nearly all, all values travel") {
+TEST_CASE("ranks send all values if the union is nearly dense or their layouts differ") {
   const Got got =
       sum_of(4, [&](int r) { return given(r, "magnitude:sparsity=0.25", "csr", true); });
   CHECK(got.sums[0].sum.is<Dense>());
@@ -95,7 +95,7 @@ TEST_CASE("where the union is nearly all, all values travel") {
   CHECK(layouts.sums[0].plan == "all values: rank 1 has another layout than rank 0");
 }
 
-TEST_CASE("tensors that cannot be summed are refused on all ranks") {
+TEST_CASE("a sum of tensors with different shapes is rejected on all ranks") {
   in_threads(2, [](const auto& ranks) {
     const Dense x = Dense::zeros(DType::F32, {2, ranks->rank() + 3});
     CHECK(error_of([&] { sum_over_ranks(*ranks, x); }) ==

@@ -61,7 +61,7 @@ struct Products {
     return Magnitude{0.5}.select(Dense{x.extents, hints.scores->values}, {});
   }
 };
-// Steps that were added up.
+// Scores that count the steps.
 struct Steps {
   static constexpr const char* name = "user-steps";
   static constexpr bool needs_scores = true;
@@ -76,7 +76,7 @@ struct Steps {
 
 }  // namespace
 
-TEST_CASE("training lowers the loss of a perceptron, of a BERT and of a GPT") {
+TEST_CASE("training lowers the loss of an MLP, a BERT and a GPT") {
   const TempDir dir, of_gpt;
   for (Recipe r : {small_mlp(dir), small_bert(dir), small_gpt(of_gpt)}) {
     CAPTURE(r.name);
@@ -91,7 +91,7 @@ TEST_CASE("training lowers the loss of a perceptron, of a BERT and of a GPT") {
   }
 }
 
-TEST_CASE("weights of 16 bits are trained as float32, which a line says") {
+TEST_CASE("16-bit weights are trained as float32, with a warning") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.steps = 3;
@@ -117,7 +117,7 @@ TEST_CASE("weights of 16 bits are trained as float32, which a line says") {
   }
 }
 
-TEST_CASE("kept positions are as many as the recipe says after any step, and the others are 0") {
+TEST_CASE("every step preserves the sparsity; pruned weights and their optimizer state are 0") {
   const TempDir dir;
   struct Case {
     const char* sparsifier;
@@ -152,7 +152,7 @@ TEST_CASE("kept positions are as many as the recipe says after any step, and the
       }
 }
 
-TEST_CASE("a fixed mask is that of the first step to the end") {
+TEST_CASE("a fixed mask does not change after the first step") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.75")};
@@ -163,7 +163,7 @@ TEST_CASE("a fixed mask is that of the first step to the end") {
   CHECK(same_mask(first, mask_in(*t, "layers.1.weight")));
 }
 
-TEST_CASE("refreshed, a pruned weight comes back, and what is remembered of it began at 0") {
+TEST_CASE("a mask refresh can restore a pruned weight, whose optimizer state starts at 0") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.optimizer.rate = 0.05;
@@ -191,7 +191,7 @@ TEST_CASE("refreshed, a pruned weight comes back, and what is remembered of it b
   CHECK(same_mask(after, mask_in(*t, "layers.1.weight")));
 }
 
-TEST_CASE("a GPT whose products are n:m:g learns what comes next") {
+TEST_CASE("a GPT pruned to n:m:g learns to predict the next token") {
   const TempDir dir;
   Recipe r = small_gpt(dir);
   r.steps = 60;
@@ -202,7 +202,7 @@ TEST_CASE("a GPT whose products are n:m:g learns what comes next") {
   CHECK(t->task().measure(t->weights(), DataSplit::test).accuracy > 0.8);
 }
 
-TEST_CASE("weights and what is remembered of them change where they are") {
+TEST_CASE("a training step updates weights and optimizer state in place") {
   const TempDir dir;
   for (Recipe r : {small_mlp(dir), small_bert(dir)}) {
     CAPTURE(r.name);
@@ -217,7 +217,7 @@ TEST_CASE("weights and what is remembered of them change where they are") {
   }
 }
 
-TEST_CASE("parts of a batch that are added up are the batch, up to rounding") {
+TEST_CASE("gradient accumulation matches the whole batch up to rounding") {
   const TempDir dir, of_gpt;
   for (Recipe whole : {small_mlp(dir), small_bert(dir), small_gpt(of_gpt)}) {
     CAPTURE(whole.name);
@@ -240,7 +240,7 @@ TEST_CASE("parts of a batch that are added up are the batch, up to rounding") {
   }
 }
 
-TEST_CASE("stages begin at the step that the recipe says, with its sparsity") {
+TEST_CASE("iterative stages start at the recipe's steps with the recipe's sparsity") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.1.weight", "magnitude:sparsity=0.75")};
@@ -263,7 +263,7 @@ TEST_CASE("stages begin at the step that the recipe says, with its sparsity") {
   CHECK(kept == std::vector<Index>{all, all, 768, 768, 768, 512, 512, 512, 256, 256, 256, 256});
 }
 
-TEST_CASE("layer-wise, one weight more has its mask with every stage, in natural order") {
+TEST_CASE("each stage of a layer-wise schedule prunes the next weight in natural order") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layers.*.weight", "magnitude:sparsity=0.5")};
@@ -279,7 +279,7 @@ TEST_CASE("layer-wise, one weight more has its mask with every stage, in natural
         std::vector<double>{256, 256, 256, 256, 768, 768, 768, 768, 832, 832, 832, 832});
 }
 
-TEST_CASE("movement ranks by what weights did so far, gradient by the step before") {
+TEST_CASE("movement ranks by scores of all steps so far, gradient by the last step's gradient") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.optimizer.kind = "sgd";
@@ -326,7 +326,7 @@ TEST_CASE("movement ranks by what weights did so far, gradient by the step befor
   CHECK(common(steep, mask_in(*t, "layers.0.weight")) > 252);
 }
 
-TEST_CASE("a user's sparsifier ranks by its own scores in a stage and where a mask is new") {
+TEST_CASE("a user-defined sparsifier ranks by its own scores at stages and mask refreshes") {
   registry().add_sparsifier(Products::name, Spec(Products::name),
                             [](const Spec&) { return Products{}; });
   registry().add_sparsifier(Steps::name, Spec(Steps::name), [](const Spec&) { return Steps{}; });
@@ -350,7 +350,7 @@ TEST_CASE("a user's sparsifier ranks by its own scores in a stage and where a ma
   }
 }
 
-TEST_CASE("clipped gradients are as long as the recipe allows, at the kept positions together") {
+TEST_CASE("gradient clipping limits the norm over the kept positions of all parameters") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.optimizer.kind = "sgd";
@@ -373,7 +373,7 @@ TEST_CASE("clipped gradients are as long as the recipe allows, at the kept posit
   CHECK(std::sqrt(squares) == doctest::Approx(0.01).epsilon(1e-3));
 }
 
-TEST_CASE("the norm of a step that updates all positions is that of the whole gradient") {
+TEST_CASE("the gradient norm includes pruned positions only in steps that update them") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.clip = 0.01;
@@ -390,7 +390,7 @@ TEST_CASE("the norm of a step that updates all positions is that of the whole gr
   CHECK(norm_of_second({"regrow", 1}) == doctest::Approx(kept));  // updates no position
 }
 
-TEST_CASE("a loss that is not a number any more ends the run with the step's number") {
+TEST_CASE("a non-finite loss ends the run with an error that names the step") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.optimizer.kind = "sgd";
@@ -404,7 +404,7 @@ TEST_CASE("a loss that is not a number any more ends the run with the step's num
   CHECK(has(text, "optimizer.rate"));
 }
 
-TEST_CASE("a text whose train split has no window is refused by its name") {
+TEST_CASE("a text whose train split is shorter than a window is rejected by name") {
   for (const auto make : {small_bert, small_gpt}) {
     const TempDir dir;
     Recipe r = make(dir);
@@ -417,7 +417,7 @@ TEST_CASE("a text whose train split has no window is refused by its name") {
   }
 }
 
-TEST_CASE("targets that are not weights, or two entries' weights, are refused by name") {
+TEST_CASE("unknown targets and targets of two sparsity entries are rejected by name") {
   const TempDir dir;
   Recipe r = small_mlp(dir);
   r.sparsity = {sparse("layer.1.weight", "magnitude:sparsity=0.5")};

@@ -46,7 +46,7 @@ using Integers = std::vector<std::int64_t>;
 
 }  // namespace
 
-TEST_CASE("NaN wins in min and max, and stays in functions with a step") {
+TEST_CASE("min, max, clip, sign and piecewise functions propagate NaN") {
   const Tensor a = floats_of({1, nan_value, 1, infinity}),
                b = floats_of({nan_value, 1, 2, -infinity});
   check_same(min(a, b), {nan_value, nan_value, 1, -infinity});
@@ -64,14 +64,14 @@ TEST_CASE("NaN wins in min and max, and stays in functions with a step") {
   check_same(elu(floats_of({nan_value, -infinity, infinity}), 2), {nan_value, -2, infinity});
 }
 
-TEST_CASE("of two integers as near, round takes the even one") {
+TEST_CASE("round breaks ties to even, floor rounds down and ceil rounds up") {
   check_same(round(floats_of({-2.5f, -1.5f, -0.5f, 0.5f, 1.5f, 2.5f, 2.6f, infinity})),
              {-2, -2, 0, 0, 2, 2, 3, infinity});
   check_same(floor(floats_of({-1.5f, 1.5f, -infinity})), {-2, 1, -infinity});
   check_same(ceil(floats_of({-1.5f, 1.5f, nan_value})), {-1, 2, nan_value});
 }
 
-TEST_CASE("what is not defined for a float is NaN or infinite") {
+TEST_CASE("float operators return NaN or infinity outside their domain") {
   check_same(div(floats_of({1, -1, 0, 1}), floats_of({0, 0, 0, infinity})),
              {infinity, -infinity, nan_value, 0});
   check_same(pow(floats_of({-8, 0, nan_value, 2}), floats_of({0.5f, -1, 0, infinity})),
@@ -83,7 +83,7 @@ TEST_CASE("what is not defined for a float is NaN or infinite") {
   check_same(erf(floats_of({-infinity, 0, infinity})), {-1, 0, 1});
 }
 
-TEST_CASE("integers are divided towards zero, and wrap") {
+TEST_CASE("integer division truncates towards zero, and integer overflow wraps") {
   const Tensor a = of_integers({7, -7, 7, -7, 0}), b = of_integers({2, 2, -2, -2, 5});
   CHECK(integers(div(a, b)) == Integers{3, -3, -3, 3, 0});
   constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = ~least;
@@ -114,7 +114,7 @@ TEST_CASE("powers have the dtype of the base") {
   CHECK(integers(of_integer) == Integers{1, 1, 9});
 }
 
-TEST_CASE("16-bit floats are computed in F32 and rounded") {
+TEST_CASE("F16 and BF16 operators compute in F32 and round the result") {
   for (const DType t : {DType::F16, DType::BF16}) {
     const Tensor a = cast(floats_of({1.5f, -3, 1000}), t), b = cast(floats_of({2, 4, 1}), t);
     const Tensor sum = add(a, b);
@@ -126,7 +126,7 @@ TEST_CASE("16-bit floats are computed in F32 and rounded") {
   }
 }
 
-TEST_CASE("comparisons are BOOL, of every dtype, and NaN is neither more nor less nor equal") {
+TEST_CASE("comparisons return BOOL, and every comparison with NaN is false") {
   const Tensor a = floats_of({1, 2, 3, nan_value, infinity}),
                b = floats_of({2, 2, 2, nan_value, infinity});
   CHECK(equal(a, b).dtype() == DType::BOOL);
@@ -148,7 +148,7 @@ TEST_CASE("comparisons are BOOL, of every dtype, and NaN is neither more nor les
         }) == "less: a is [5] but b is [2], which cannot be broadcast together");
 }
 
-TEST_CASE("logic takes BOOL tensors and repeats them") {
+TEST_CASE("logical operators require BOOL tensors and broadcast them") {
   const Tensor p = of_integers({0, 0, 1, 1}, DType::BOOL),
                q = of_integers({0, 1, 0, 1}, DType::BOOL);
   CHECK(integers(logical_and(p, q)) == Integers{0, 0, 0, 1});
@@ -161,7 +161,7 @@ TEST_CASE("logic takes BOOL tensors and repeats them") {
   CHECK(error_of([&] { add(p, q); }) == "add: BOOL elements do not support arithmetic");
 }
 
-TEST_CASE("where chooses elements of any dtype, all three repeated") {
+TEST_CASE("where broadcasts its three operands and selects elements of any dtype") {
   const Tensor c = reshape(of_integers({1, 0}, DType::BOOL), {2, 1});
   const Tensor chosen = where(c, of_integers({1, 2, 3}), of_integers({9}));
   CHECK(chosen.shape() == Shape{2, 3});
@@ -183,7 +183,7 @@ TEST_CASE("where chooses elements of any dtype, all three repeated") {
         "where: the condition is [2] but the choice is [3], which cannot be broadcast together");
 }
 
-TEST_CASE("a cast rounds to the nearest float, and truncates to integers") {
+TEST_CASE("cast rounds to the nearest float and truncates to integers") {
   CHECK(integers(cast(floats_of({-1.9f, 1.9f, 300, -1}), DType::U8)) == Integers{255, 1, 44, 255});
   CHECK(integers(floats_of({nan_value, infinity, -infinity})) ==
         Integers{0, std::numeric_limits<std::int64_t>::max(),
@@ -230,7 +230,7 @@ TEST_CASE("a cast rounds to the nearest float, and truncates to integers") {
         "cast: unknown dtype '' of the attribute 'to'");
 }
 
-TEST_CASE("the gradient of a cast has the dtype of what was cast, and integers have none") {
+TEST_CASE("the gradient of cast has the dtype of its input, and integer results have none") {
   Tape tape;
   const Var x = tape.parameter(floats_of({1, 2.5f}));
   tape.backward(cast(x, DType::F64), cast(floats_of({3, 4}), DType::F64));
@@ -245,7 +245,7 @@ TEST_CASE("the gradient of a cast has the dtype of what was cast, and integers h
   CHECK(numbers(*y.grad()) == std::vector<float>{-1, 3});
 }
 
-TEST_CASE("what keeps zeros keeps a sparse layout; what does not is computed dense, and says so") {
+TEST_CASE("zero-preserving operators keep a sparse layout; exp falls back to dense") {
   const Tensor x = f32({2, 4}, {0, 2, 0, 3, 1, 0, 0, 0.25f});
   const Tensor sparse = sparsify(x, KeepAll{}, Spec("csr"));
   const OutFormat csr = OutFormat::fused(KeepAll{}, Spec("csr"));
@@ -268,8 +268,7 @@ TEST_CASE("what keeps zeros keeps a sparse layout; what does not is computed den
   CHECK(same_bits(less(sparse, x).to_dense(), less(x, x).to_dense()));
 }
 
-TEST_CASE(
-    "a sparse tensor times a number keeps its layout; where 0 would not stay 0 it is dense first") {
+TEST_CASE("a csr tensor times or divided by a scalar keeps its positions unless zeros change") {
   const Tensor x = f32({2, 3}, {0, 2, 0, 3, 1, 0}), sparse = sparsify(x, KeepAll{}, Spec("csr"));
   const OutFormat csr = OutFormat::fused(KeepAll{}, Spec("csr"));
   const Warnings warnings;
@@ -290,7 +289,7 @@ TEST_CASE(
   check_same(rows.to_dense(), {0, 4, 0, 3, 2, 0});
 }
 
-TEST_CASE("is-nan and is-inf tell what floats are") {
+TEST_CASE("is-nan and is-inf classify NaN and infinities") {
   const Tensor x = floats_of({nan_value, infinity, -infinity, 3});
   CHECK(integers(apply("is-nan", {x})) == Integers{1, 0, 0, 0});
   CHECK(integers(apply("is-inf", {x})) == Integers{0, 1, 1, 0});
@@ -303,7 +302,7 @@ TEST_CASE("is-nan and is-inf tell what floats are") {
         "is-nan: elements must be F32 or F64, got I64");
 }
 
-TEST_CASE("mod has the divisor's sign, by fmod the dividend's") {
+TEST_CASE("mod has the sign of the divisor, and with fmod=1 the sign of the dividend") {
   const Integers a{-4, 7, 5, 4, -7, 8, INT64_MIN}, b{2, -3, 8, -2, 3, 5, -1};
   const Attributes fmod = Attributes().set("fmod", 1);
   CHECK(integers(apply("mod", {of_integers(a), of_integers(b)})) == Integers{0, -2, 5, 0, 2, 3, 0});
@@ -325,7 +324,7 @@ TEST_CASE("mod has the divisor's sign, by fmod the dividend's") {
         }) == "mod: integer division by 0");
 }
 
-TEST_CASE("bit-shift loses what is shifted out") {
+TEST_CASE("bit-shift drops the bits that are shifted out") {
   const auto shifted = [](const Integers& a, const Integers& b, const char* direction, DType t) {
     return integers(apply("bit-shift", {of_integers(a, t), of_integers(b, t)},
                           Attributes().set("direction", std::string(direction))));
@@ -340,7 +339,7 @@ TEST_CASE("bit-shift loses what is shifted out") {
         "bit-shift: unknown direction 'up' (expected left or right)");
 }
 
-TEST_CASE("p-relu repeats its slope, of integers too") {
+TEST_CASE("p-relu broadcasts its slope and accepts integers") {
   check_same(apply("p-relu", {floats_of({-2, 3, nan_value}), floats_of({0.5f})}),
              {-1, 3, nan_value});
   CHECK(integers(apply("p-relu", {of_integers({-2, 3}), of_integers({3, 3})})) == Integers{-6, 3});
