@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Attacks the programs with random and hostile inputs, faults, kills and directory trees, for as
-# long as you like; exit code 1 where a promise did not hold, with the seed that shows it again.
+# long as you like. Exit code 1 if a guarantee is violated, with the seed that reproduces it.
 #   scripts/attack.sh [--seconds N | --rounds N] [--seed S] [--bin DIR] [--keep] [--quiet]
 #                     [--part differential|hostile|faults|kills|trees|bombs|all]
-# Bombs are small files that describe much, 50 and more of each format: an input may take 20 times its
-# size and 256 MB (twice that under a sanitizer), and 10 s of processors (60 s). Their seeds count them:
-# --part bombs --seed 0 --rounds 1000 plays every one.
-# Without --seconds and --rounds it plays what ctest plays. Exit code 77: there is no Python with
-# numpy and ml_dtypes; STEN_PYTHON names one, scripts/test.sh makes one in build/venv.
+# Bombs are small files that declare large contents, at least 50 of each format: an input may take 20
+# times its size and 256 MB of memory (twice that under a sanitizer), and 10 s of CPU time (60 s).
+# Their seeds number them: --part bombs --seed 0 --rounds 1000 runs all bombs.
+# Without --seconds and --rounds, runs the same rounds as ctest. Exit code 77 (skipped) without a
+# Python that has numpy and ml_dtypes: STEN_PYTHON names one, and scripts/test.sh makes one in
+# build/venv.
 set -euo pipefail
 source=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 bin=${STEN_BIN:-$source/build/bin}
@@ -18,5 +19,5 @@ for python in "${STEN_PYTHON:-}" "$bin/../venv/bin/python" "$source/build/venv/b
     exec "$python" -B "$source/tests/attack/attack.py" --bin "$bin" "$@"
   fi
 done
-echo "skipped: there is no Python with numpy and ml_dtypes; scripts/test.sh installs them"
+echo "skipped: found no Python with numpy and ml_dtypes; scripts/test.sh installs them"
 exit 77

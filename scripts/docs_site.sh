@@ -17,7 +17,7 @@ mkdir "$work/pages"
 cp scripts/site/mkdocs.yml "$work/mkdocs.yml"
 python3 scripts/site/collect.py . "$work/pages" >>"$work/mkdocs.yml"
 echo "docs_dir: pages" >>"$work/mkdocs.yml"
-# With -q, warnings do not count.
+# Not -q, which would make mkdocs ignore warnings.
 if ! NO_MKDOCS_2_WARNING=1 $venv/bin/mkdocs build --strict -f "$work/mkdocs.yml" -d "$out" >"$work/log" 2>&1; then
   grep -vE '^INFO|^  - ' "$work/log" >&2
   exit 1

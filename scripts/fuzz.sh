@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Fuzzes every target for SECONDS each (default 60), in build-asan/, which it makes with clang++-14.
-#   scripts/fuzz.sh [SECONDS [TARGET...]]     targets: the NAME of each tests/fuzz/NAME_fuzz.cpp, by default all
-# A finding ends it; the input is build-asan/fuzz/TARGET-crash-*. Once fixed it belongs into
-# tests/fuzz/corpus/TARGET/ under a name that says the fault, so that every build replays it.
+# Fuzzes every target for SECONDS each (default 60), in build-asan/, which is built with clang++-14.
+#   scripts/fuzz.sh [SECONDS [TARGET...]]     TARGET: NAME of a tests/fuzz/NAME_fuzz.cpp (default: all)
+# A finding ends the run; the input is build-asan/fuzz/TARGET-crash-*. After the fix, add the input
+# to tests/fuzz/corpus/TARGET/, named after the fault, so that every build replays it.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 seconds=${1:-60}

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Everything that takes a GPU: builds, runs the tests of devices on the first CUDA device, alone and under
+# All checks that need a GPU: builds, runs the device tests on the first CUDA device, with and without
 # compute-sanitizer, trains, and measures.
 #   scripts/gpu_check.sh [DIR [BIN]]     leaves gpu_check.json, gpu_check.md and logs in DIR (default build-gpu/report);
-#                                        BIN: where sten_tests and the programs are, nothing is built then
-# Ends with 1 where anything failed, 77 without a device. Packages that cannot be installed may also be where
-# CMAKE_PREFIX_PATH says. STEN_JOBS limits the parallel jobs, STEN_CASE_SECONDS (150) each process under a checker.
+#                                        BIN: folder of sten_tests and the programs; nothing is built then
+# Exit code 1 if anything failed, 77 without a device. Packages that cannot be installed are also searched in
+# CMAKE_PREFIX_PATH. STEN_JOBS limits the parallel jobs, STEN_CASE_SECONDS (150) each process under a checker.
 set -euo pipefail
 export LC_ALL=C.UTF-8
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -22,7 +22,7 @@ out=$(cd "$out" && pwd)
 rm -f "$out"/*.json "$out"/*.md "$out"/*.log "$out"/*.tsv
 
 failed=0
-# step NAME SECONDS COMMAND...: at most so long; its output goes to NAME.log.
+# step NAME SECONDS COMMAND...: runs COMMAND for at most SECONDS, with its output in NAME.log.
 step() {
   local name=$1 limit=$2 status=0 begin=$SECONDS
   shift 2
@@ -54,15 +54,16 @@ if [[ -z $bin ]]; then
   export -f make
   export jobs
   step packages 120 scripts/setup.sh test
-  failed=0 # the build says what is missing
+  failed=0 # the build reports missing packages
   step build 600 bash -euo pipefail -c make
 fi
 [[ -x $bin/sten_tests ]] || { echo "gpu_check: $bin/sten_tests is missing" >&2; exit 1; }
 bin=$(cd "$bin" && pwd)
 export bin out
 
-# The same tests as everywhere, with the device in place of its stand-in.
-# cases NAME SECONDS FILES EACH [COMMAND...]: EACH is of a process. The longest of the step before come first.
+# The usual device tests, on the CUDA device instead of the serial stand-in.
+# cases NAME SECONDS FILES EACH [COMMAND...]: EACH limits the seconds of one process. The longest cases of the
+# previous step run first.
 cases() {
   local name=$1 limit=$2 files=$3 each=$4
   shift 4
@@ -75,16 +76,16 @@ if command -v compute-sanitizer >/dev/null; then
   export STEN_TEST_SHORT=1
   for tool in memcheck initcheck racecheck; do
     check=(compute-sanitizer --tool "$tool" --print-limit 3 --error-exitcode 9)
-    # Libraries' own kernels have many shared arrays, and take long.
+    # Kernels of libraries have many shared arrays and would take long: racecheck covers only ours.
     if [[ $tool == racecheck ]]; then check+=(--kernel-regex kns=run_kernel); fi
-    # What a case before has written counts as written.
+    # In one process, initcheck takes memory that an earlier case wrote as initialized.
     unset STEN_CASES_ALONE
     if [[ $tool == initcheck ]]; then export STEN_CASES_ALONE=1; fi
     cases "$tool" 400 '*tests/device/*' "${STEN_CASE_SECONDS:-150}" "${check[@]}"
   done
   unset STEN_TEST_SHORT
 else
-  echo "== compute-sanitizer is not there: memory and races are not checked"
+  echo "== compute-sanitizer is missing: memory and races are not checked"
   printf 'compute-sanitizer\t127\t0\n' >>"$out/steps.tsv"
 fi
 unset STEN_TEST_DEVICE
@@ -99,7 +100,7 @@ same_file() {
   cmp "$work/cpu.safetensors" "$work/cuda.safetensors" && diff "$work/cpu.txt" "$work/cuda.txt"
   rm -rf "$work"
 }
-# The shipped BERT's 500 steps: its losses match docs/figures.md within 0.01.
+# Trains the shipped BERT for 500 steps: the losses match docs/figures.md within 0.01.
 trains() {
   local work run
   work=$(mktemp -d)
@@ -126,7 +127,7 @@ export -f same_file trains
 step programs 60 bash -euo pipefail -c same_file
 step training 100 bash -euo pipefail -c trains
 
-# measure NAME ARGUMENT...: by sten-bench.
+# measure NAME ARGUMENT...: runs sten-bench with the arguments, with the results in NAME.json.
 measure() {
   local name=$1
   shift

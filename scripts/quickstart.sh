@@ -5,7 +5,7 @@
 # it at two structures, and prints accuracy, size and speed. The files stay in build/quickstart/.
 #   scripts/quickstart.sh [CHECKPOINT]     a safetensors file or a checkpoint directory
 set -euo pipefail
-export LC_ALL=C.UTF-8 # awk reads the measured numbers, whatever the user's decimal point is
+export LC_ALL=C.UTF-8 # awk must read the measured numbers in any locale of the user
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=$root/build/quickstart
@@ -30,7 +30,7 @@ if [[ -d $model ]]; then ext=; fi
 bold='' dim='' plain=''
 if [[ -t 1 && -z ${NO_COLOR-} ]]; then bold=$'\e[1m' dim=$'\e[2m' plain=$'\e[0m'; fi
 
-# A command as a reader would type it, the checkpoint's long path shortened.
+# Prints a command as a user would type it, with the long path of the checkpoint shortened.
 shown() {
   local word line='$'
   for word in "$@"; do
@@ -42,7 +42,8 @@ shown() {
 }
 
 number=0
-# step TITLE COMMAND...: runs it under a heading and says what it took; ends the script if it fails.
+# step TITLE COMMAND...: runs COMMAND under a heading and prints its time and memory. A failure ends
+# the script.
 step() {
   local title=$1 status=0
   shift
@@ -51,13 +52,13 @@ step() {
   if [[ $1 == sten-* ]]; then shown "$@"; fi
   /usr/bin/time -q -f '%e %M' -o "$out/took" "$@" || status=$?
   [[ $status -eq 0 ]] || die "step $number failed (exit code $status): $title" "$status"
-  if [[ $1 == sten-* ]]; then return; fi # they say so themselves
+  if [[ $1 == sten-* ]]; then return; fi # the sten programs print time and memory themselves
   awk -v dim="$dim" -v plain="$plain" \
     '{ printf "%s[%.2f s, peak memory %.0f MB]%s\n", dim, $1, $2 * 1024 / 1e6, plain }' "$out/took"
 }
 
-# Every tenth of Ninja's steps as a line; on a terminal one line that moves. (Some awk would wait for a
-# whole block of lines.)
+# Prints one line per tenth of Ninja's steps; on a terminal, updates a single line. (Not in awk, because
+# some versions buffer their input.)
 progress() { # progress TERMINAL
   local line tenths=0
   while IFS= read -r line; do
@@ -79,7 +80,7 @@ build() { # build PROGRAM...
     fresh=(-DCMAKE_BUILD_TYPE=Release -DSTEN_UNITY=ON)
     # The tests are not built here; without doctest they cannot even be configured.
     if [[ ! -f /usr/include/doctest/doctest.h ]]; then fresh+=(-DSTEN_TESTS=OFF); fi
-    # CUDA kernels take a while to compile, and here they would be for nothing.
+    # CUDA kernels take a while to compile, and are useless without a GPU.
     if ! nvidia-smi -L >/dev/null 2>&1; then fresh+=(-DSTEN_CUDA=OFF); fi
   fi
   if ! cmake -B build "${fresh[@]}" >"$log" 2>&1; then
@@ -93,7 +94,7 @@ build() { # build PROGRAM...
   fi
 }
 
-# What follows the header of a safetensors file, whose length its first 8 bytes say.
+# The offset of the data in a safetensors file. The first 8 bytes are the length of the header.
 values_start() { echo $(($(od -An -t u8 --endian=little -N 8 "$1") + 8)); }
 same_values() {
   local file
@@ -120,7 +121,7 @@ if [[ ! -x /usr/bin/time ]]; then scripts/setup.sh measure || die "GNU time is m
 step "Install what is missing" scripts/setup.sh build
 export -f build progress
 export out jobs PATH=$root/build/first:$root/build/bin:$PATH
-# build_step TITLE PROGRAM...: each program is built when it is about to be shown.
+# build_step TITLE PROGRAM...: builds the programs just before they are shown.
 build_step() {
   local title=$1
   shift
@@ -128,7 +129,7 @@ build_step() {
   step "$title" bash -euo pipefail -c 'build "$@"' build "$@"
   cd "$out"
 }
-# One that prunes at once does not need the half of the library that trains.
+# Pruning without training does not need the half of the library that trains.
 build_step "Build the part of sten-prune that prunes without training" sten-prune-first
 step "Prune the smallest 90 % of the weights" \
   sten-prune "$model" -o "pruned$ext" --sparsity 0.9 --summary
@@ -183,13 +184,13 @@ step "Speed of the encoder, with 32 sequences of 128 characters" \
   --layouts csr:sparsity=0.75 --layouts nmg:n=1,m=4,g=4,sparsity=0.75 --repeats 9 --report speed.json -q
 rm took
 
-# number FILE PATH: the number under that path of keys in a JSON file of ours, which has one key a line.
+# number FILE PATH: the number at PATH (keys joined by dots) in a JSON report, which has one key per line.
 number() {
   awk -v path="$2" '
     BEGIN { keys = split(path, key, "."); at = 1 }
     index($1, "\"" key[at] "\":") == 1 { if (at++ == keys) { gsub(/,/, "", $2); print $2; exit } }' "$1"
 }
-speed() { # speed LAYOUT: the ratio of the whole encoder
+speed() { # speed LAYOUT: the speed of the whole encoder relative to dense
   awk -v layout="\"$1\"," '
     $1 == "\"form\":" { form = $2 }
     $1 == "\"layout\":" { found = form == "\"forward\"," && $2 == layout }

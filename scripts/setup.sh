@@ -21,7 +21,7 @@ installed=$(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2
 missing=()
 for package in "${wanted[@]}"; do
   grep -qxF "installed $package" <<<"$installed" && continue
-  case $package in # a Python from elsewhere is as good, with its headers; without ensurepip, venv cannot make one
+  case $package in # a Python that is not from Debian also works, with its headers; venv needs ensurepip
     python3) command -v python3 >/dev/null && continue ;;
     python3-dev) python3 -c 'import os, sysconfig; os.stat(sysconfig.get_path("include") + "/Python.h")' 2>/dev/null && continue ;;
     python3-venv) python3 -c 'import venv, ensurepip' 2>/dev/null && continue ;;
@@ -48,7 +48,7 @@ fi
 echo "setup: installing ${missing[*]}"
 apt=("${root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300)
 "${apt[@]}" update
-# -qq still shows what dpkg does, package by package: worth reading only where it failed.
+# Even with -qq, dpkg prints lines for every package, which matter only if the installation fails.
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 if ! "${apt[@]}" -y --no-install-recommends install "${missing[@]}" >"$log" 2>&1; then

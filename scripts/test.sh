@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Builds and runs every test: first with g++ in build/, then under AddressSanitizer and
-# UndefinedBehaviorSanitizer with clang in build-asan/, where fuzzers run for some seconds each too; and what
-# runs on several threads under ThreadSanitizer in build-tsan/. STEN_JOBS limits the parallel jobs.
+# UndefinedBehaviorSanitizer with clang in build-asan/, where each fuzzer also runs for some seconds; then
+# multithreaded code under ThreadSanitizer in build-tsan/. STEN_JOBS limits the parallel jobs.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 jobs=${STEN_JOBS:-$(nproc)}
@@ -22,7 +22,7 @@ failed=0
 run_tests() { # run_tests DIR CTEST-OPTION...
   local dir=$1
   shift
-  # One more than processors: some only wait.
+  # One job more than processors, because some tests mostly wait.
   ctest --test-dir "$dir" --output-on-failure --no-tests=error -j $((jobs + 1)) "$@" 2>&1 |
     tee "$dir/test.log" || failed=1
 }
@@ -43,15 +43,15 @@ elif python3 -m venv --clear build/venv &&
   echo "installed into build/venv"
 else
   rm -rf build/venv
-  echo "CANNOT be installed (no network?): what needs them will be reported as skipped."
+  echo "CANNOT be installed (no network?): tests that need them will be reported as skipped."
 fi
 
 heading "tests (g++, Release)"
 run_tests build
 
 heading "build (clang++-14, sanitizers)"
-# Without NDEBUG, so that assertions count. What has loops over values is optimised (-O1), the rest is
-# not: compiling takes longer than the tests do without it.
+# Without NDEBUG, so that assertions are checked. Only sources with loops over values are optimised
+# (-O1): for the others, optimising would take longer than the tests would gain.
 configure build-asan clang++-14 all -DSTEN_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug \
   -DCMAKE_CXX_FLAGS_DEBUG="-O0 -gline-tables-only"
 
@@ -65,12 +65,12 @@ configure build-tsan clang++-14 'sten_tests sten-prune sten-convert sten-energy'
 heading "tests (clang++-14, ThreadSanitizer)"
 run_tests build-tsan
 
-# Which it was.
+# Whether the build has CUDA, and the result of the test device.cuda.
 heading "CUDA"
 cat build/cuda.txt
 grep 'device\.cuda \.' build/test.log || failed=1
 
-# All of ctest's own summaries again, so that the last screen says it all.
+# Prints the summaries of ctest again, so that the last screen shows all results.
 for dir in build build-asan build-tsan; do
   heading "summary of $dir"
   sed -n '/% tests passed/,$p' "$dir/test.log"

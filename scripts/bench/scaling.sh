@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Measures training steps and sums of gradients of 1, 2 and 4 processes ("ranks"), each with a batch of its own: over
-# shared memory, and over TCP between network namespaces, made here and removed again, at 10 and 1 Gbit/s. Prints tables
-# in Markdown, and a model that is fitted to the sums. Needs sten-bench in PATH, mpirun and python3; for namespaces ip,
-# tc and their permission, without which they are left out with a message.
+# Measures training steps and gradient all-reduce with 1, 2 and 4 processes ("ranks"), each with its own batch: over
+# shared memory, and at 10 and 1 Gbit/s over TCP between network namespaces, which are created here and removed again.
+# Prints Markdown tables, and a cost model that is fitted to the all-reduce times. Needs sten-bench in PATH, mpirun and
+# python3. Network namespaces need ip, tc and their permissions; without them, TCP is left out with a message.
 #
-#   scripts/bench/scaling.sh [DIR]    DIR keeps the results; what is there is not measured again
+#   scripts/bench/scaling.sh [DIR]    DIR keeps the results; existing results are not measured again
 # In the environment: RANKS ("1 2 4"), LINKS ("shared 10gbit 1gbit"), REPEATS (7), BERTS ("4x160x70 2x768x70"),
 # BATCH (8) sequences of WINDOW (32) tokens a rank, LAYOUT (nmg:n=1,m=4,g=4).
 set -euo pipefail
@@ -30,7 +30,7 @@ net_down() {
 }
 trap net_down EXIT
 
-# net_up RANKS RATE: a namespace for each rank, all on one bridge, and what leaves a rank shaped to RATE.
+# net_up RANKS RATE: a namespace for each rank, all on one bridge, with the outgoing traffic of a rank shaped to RATE.
 net_up() {
   ip netns add "$name-bridge" 2>/dev/null || return 1
   ip -n "$name-bridge" link add bridge type bridge
@@ -44,7 +44,7 @@ net_up() {
     ip -n "$name-$r" link set net0 up
     tc -n "$name-$r" qdisc add dev net0 root tbf rate "$2" burst 512kb latency 20ms || return 1
   done
-  # In the place of ssh: a command of the host with that address.
+  # Replaces ssh: runs the command in the namespace of the rank with that address.
   cat >"$dir/agent" <<AGENT
 #!/bin/sh
 host=\$1
@@ -73,10 +73,10 @@ for bert in ${BERTS:-4x160x70 2x768x70}; do shapes+=(--shape "$bert"); done
 layout=${LAYOUT:-nmg:n=1,m=4,g=4}
 for link in ${LINKS:-shared 10gbit 1gbit}; do
   for n in ${RANKS:-1 2 4}; do
-    # Nothing travels from one rank.
+    # A single rank sends nothing.
     if [[ $n == 1 && $link != shared ]] || [[ -e $dir/$link.$n.sums.json ]]; then continue; fi
     if [[ $link != shared ]] && ! net_up "$n" "$link"; then
-      echo "scaling: no network namespaces can be made and shaped here: $link is left out" >&2
+      echo "scaling: cannot create and shape network namespaces here: $link is left out" >&2
       net_down
       break
     fi

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# docs/bad_input.md has every case 1 to 164 once, in order, and the test of each has run and recorded
-# that it held; a case without a test says why instead.
-#   scripts/checks/bad_input_coverage.sh RECORDS     the folder in which ctest has tests record it
+# docs/bad_input.md lists every case from 1 to 164 once, in order, and the test of each case has run and
+# recorded that the case passed; a case without a test says why instead.
+#   scripts/checks/bad_input_coverage.sh RECORDS     folder in which tests record cases that passed
 set -eu
 records=$(cd "$1" && pwd)
 cd "$(dirname "$0")/../.."
@@ -19,7 +19,7 @@ while IFS='|' read -r _ number what file _; do
     none:?*) ;;
     tests/?*)
       [ -e "$file" ] || say "$file is missing"
-      cat "$records"/* | grep -qxF -e "$number $file" || say "$file did not run it, or it did not hold"
+      cat "$records"/* | grep -qxF -e "$number $file" || say "$file did not run it, or the case failed"
       ;;
     *) say "names no test" ;;
   esac

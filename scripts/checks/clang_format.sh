@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# All sources are as clang-format 14 would write them: another version would differ in places.
-# Exit 77 (skipped) where there is none.
+# All sources are formatted by clang-format 14; other versions would format some lines differently.
+# Exit 77 (skipped) if clang-format 14 is not installed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

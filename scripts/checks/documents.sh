@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Documents are at most 120 columns wide but for tables and code, and what they link to and name is
-# there: pages, headings and files.
-#   scripts/checks/documents.sh [ROOT]        prints every fault; exit 1 if there is one
+# Documents are at most 120 columns wide except in tables and code, and the pages, headings and
+# files that they link to or name exist.
+#   scripts/checks/documents.sh [ROOT]        prints every fault, and exits with 1 if there are any
 set -euo pipefail
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/../..}"
 
-# The names by which links reach the headings of a page, as GitHub makes them.
+# The anchors of a page's headings, as GitHub generates them.
 anchors() {
   awk '/^```/ { code = !code } !code && /^#/' "$1" | tr '[:upper:]' '[:lower:]' |
     sed 's/^#* *//; s/[^[:alnum:] _-]//g; s/ /-/g'
 }
-# Files of a page: with a folder and an ending of code, and all names in backticks that begin with
-# a folder of ours. NAME, FAMILY, ISA and ... stand for any; a name and a colon are the title of code.
+# Files that a page names: paths with the extension of a source file, and names in backticks that
+# start with one of our folders. NAME, FAMILY, ISA and ... are wildcards. A line with only a name
+# and a colon is the title of a code block, and does not count.
 named() {
   text=$(grep -vE '#include <|^`[^`]+`:$' "$1")
   grep -oE '([a-z_0-9]+/)+[A-Za-z_0-9*-]+\.(h|cpp|cu|cuh|py|sh)\b' <<<"$text"
@@ -31,14 +32,14 @@ faults=$(
       file=${file:+$folder/$file}
       file=${file:-$page}
       if [[ ! -e $file ]]; then
-        echo "$page: $link is not there"
+        echo "$page: $link does not exist"
       elif [[ $link == *#* ]] && ! anchors "$file" | grep -qxF -e "${link#*#}"; then
         echo "$page: $link: unknown heading"
       fi
     done
     { named "$page" || true; } | LC_ALL=C sort -u | while read -r file; do
       exists "$file" || exists "tests/$file" || exists "$folder/$file" ||
-        echo "$page: $file is not there"
+        echo "$page: $file does not exist"
     done
   done
 )

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Every source file names the licence of LICENSE in its first three lines: prints those that do not.
+# Every source file names the licence of LICENSE in its first three lines: prints those without.
 #   scripts/checks/license.sh [ROOT]
 set -euo pipefail
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/../..}"

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every recipe in recipes/ is what schema.json says, which refuses what the parser refuses. Exit 77
-# (skipped) where there is no Python with jsonschema; scripts/test.sh makes one in build/venv.
+# Every recipe in recipes/ is valid under schema.json, which rejects the same cases as the parser.
+# Exit 77 (skipped) without a Python that has jsonschema; scripts/test.sh makes one in build/venv.
 set -eu
 cd "$(dirname "$0")/../../recipes"
 for python in "${STEN_BIN:-../build/bin}/../venv/bin/python" python3 ''; do
   [ -n "$python" ] || {
-    echo "skipped: there is no Python with jsonschema of 2020 or later; scripts/test.sh installs it"
+    echo "skipped: found no Python with jsonschema of 2020 or later; scripts/test.sh installs it"
     exit 77
   }
   "$python" -c 'from jsonschema import Draft202012Validator' 2>/dev/null && break
@@ -21,14 +21,14 @@ valid = Draft202012Validator(schema).is_valid
 files = sorted(f for pattern in ("*-*.json", "paper/*.json", "llm/*.json") for f in glob.glob(pattern))
 bad = [f for f in files if not valid(json.load(open(f)))]
 for f in bad:
-    print(f"{f}: is not what schema.json says")
+    print(f"{f}: does not match schema.json")
 
 cases = json.load(open("../tests/recipe/schema_cases.json"))
 base = json.load(open(cases["changed"] + ".json"))
 
 
 def changed(pointer, value):
-    """The recipe with another value there; null takes the key away."""
+    """The recipe with this value at the pointer; None removes the key."""
     r = at = copy.deepcopy(base)
     *path, last = [int(s) if s.isdigit() else s for s in pointer.split("/")[1:]]
     for step in path:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# No name of the code is one that docs/glossary.md has in its column "not": prints every such place;
-# exit 1 if there is one. Deprecated aliases of public names are left out.
+# The code uses no name from the column "not" of docs/glossary.md: prints every use, and exits with
+# 1 if there are any. Deprecated aliases of public names are exempt.
 #   scripts/checks/words.sh [ROOT]
 set -euo pipefail
 cd "${1:-$(dirname "${BASH_SOURCE[0]}")/../..}"
@@ -12,7 +12,7 @@ names=$(awk -F'|' '/^\| term / { column = 0; for (i = 1; i <= NF; ++i) if ($i ~ 
   { grep -oE '`[A-Za-z_][A-Za-z_0-9*]*`|`\*[A-Za-z_0-9*]+`' || true; } | tr -d '`' | sed 's/[*]/[A-Za-z_0-9]*/g' | sort -u | paste -sd'|')
 [[ -n $names ]] || { echo "docs/glossary.md: the column \"not\" has no names" && exit 1; }
 
-# Names are code: neither comments nor texts in quotes are looked at.
+# Only code counts: comments and string literals are ignored.
 faults=$(
   find apps libsten kernels tests -type f \( -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.cuh' \) |
     { grep -vE '^(libsten/core/base/kept_memory.h|libsten/core/sparsify/per_block.h|tests/extend/deprecated_names.cpp)$' || true; } |
@@ -21,6 +21,6 @@ faults=$(
 )
 if [[ -n $faults ]]; then
   echo "$faults"
-  echo "words: docs/glossary.md has the terms to use"
+  echo "words: use the terms of docs/glossary.md"
   exit 1
 fi

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# bad_input.sh accepts a case only if its test has recorded it.
+# scripts/checks/bad_input_coverage.sh accepts a case only if its test has recorded it.
 set -eu
 check=$(cd "$(dirname "$0")/../.." && pwd)/scripts/checks/bad_input_coverage.sh
 T=$(mktemp -d)
@@ -16,7 +16,7 @@ first=$(head -n 1 "$T/out")
 case "$status $lines $first" in
   '1 161 docs/bad_input.md: case 2: '*) ;;
   *)
-    echo "bad_input.sh ends with $status, and misses $lines cases, the first of them: $first"
+    echo "expected exit 1 and 161 cases from case 2, got exit $status and $lines cases from $first"
     exit 1
     ;;
 esac

@@ -24,7 +24,7 @@ for fault in "$long|columns" '[x](none.md)|none.md' '[x](page.md#none)|unknown h
   '`libsten/none`|libsten/none' 'libsten/core/base/none.h|none.h' 'cli/none.sh|none.sh'; do
   echo "${fault%|*}" >"$T/docs/other.md"
   if bash "$check" "$T" >"$T/out"; then
-    echo "it passes ${fault%|*}" >&2
+    echo "documents.sh accepts ${fault%|*}" >&2
     exit 1
   fi
   grep -qF "${fault##*|}" "$T/out"

@@ -37,7 +37,8 @@ exit "$status"
 STUB
 chmod +x "$T/bin/sten_tests"
 
-# expect STATUS ROW...: how the cases end, sorted by name, of JOBS (1) processes at a time.
+# expect STATUS ROW...: the exit code of the script, and exit code and name of each case, sorted by
+# name. Runs JOBS (default 1) processes at a time.
 expect() {
   local status=0 wanted=$1
   shift
@@ -46,7 +47,7 @@ expect() {
   printf '%s\n' "$@" >"$T/wanted"
   sed -nE 's/^([0-9]+)\t[0-9.]+ s\t(.*)/\1 \2/p' "$T/out" | sort -k2 >"$T/got"
   if [[ $status -ne $wanted ]] || ! diff "$T/wanted" "$T/got"; then
-    echo "it ends with $status:" >&2
+    echo "run_test_cases.py: expected exit code $wanted, got $status:" >&2
     cat "$T/out" >&2
     exit 1
   fi
@@ -63,7 +64,7 @@ BREAKS=three expect 1 '0 five' '0 four' '0 one' '1 three' '0 two, of a kind'
 JOBS=2 HANGS=five expect 1 '124 five' '0 four' '0 one' '0 three' '0 two, of a kind'
 TOGETHER=3 expect 1 '0 five' '0 four' '0 one' '0 three' '0 two, of a kind' '3 two, of a kind + three + four + five'
 
-# A device that has all programs, which do nothing.
+# A device and all programs, as stubs that do nothing.
 for stub in bin/sten-prune bin/sten-train bin/sten-bench path/nvidia-smi path/compute-sanitizer; do
   printf '#!/bin/sh\n' >"$T/$stub"
   chmod +x "$T/$stub"

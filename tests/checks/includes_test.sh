@@ -54,7 +54,7 @@ libsten/model/nn/bert.h:3: model/nn may not include libsten
 units include each other: libsten/core/layout/nmg libsten/files/npy'
 rm -r "$T/libsten/attic"
 
-# Circles of units in a room; a room that uses one below it.
+# Cyclic includes within a room; a room that uses a room below it.
 file libsten/core/layout/nmg.h
 file libsten/model/nn/bert.h '"libsten/core/base/shape.h"'
 file kernels/view.h

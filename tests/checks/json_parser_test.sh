@@ -11,7 +11,7 @@ sh "$check" "$T"
 for text in 'Json::parse(in)' 'nlohmann::json::parse (text, nullptr, false)' 'Json::accept(text)'; do
   echo "$text" >"$T/apps/a.cpp"
   if sh "$check" "$T" >"$T/out"; then
-    echo "it passes $text" >&2
+    echo "json_parser.sh accepts $text" >&2
     exit 1
   fi
   grep -q '^apps/a.cpp:1:' "$T/out"

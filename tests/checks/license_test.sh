@@ -9,8 +9,8 @@ mkdir -p "$tree"/{apps,libsten}
 echo 'SPDX-License-Identifier: MIT' >"$tree/LICENSE"
 printf '// SPDX-License-Identifier: MIT\nint x;\n' >"$tree/apps/good.cpp"
 printf '#!/bin/sh\n# SPDX-License-Identifier: MIT\ntrue\n' >"$tree/libsten/good.sh"
-bash "$check" "$tree" || { echo "a good tree is refused" && exit 1; }
+bash "$check" "$tree" || { echo "license.sh rejects a valid tree" && exit 1; }
 printf '// SPDX-License-Identifier: Apache-2.0\n' >"$tree/apps/bad.cpp"
 printf 'true\n\n\n# SPDX-License-Identifier: MIT\n' >"$tree/libsten/bad.sh"
-if found=$(bash "$check" "$tree"); then echo "no file is found" && exit 1; fi
-[[ $found == apps/bad.cpp$'\n'libsten/bad.sh$'\n'license:* ]] || { echo "it prints: $found" && exit 1; }
+if found=$(bash "$check" "$tree"); then echo "license.sh accepts bad files" && exit 1; fi
+[[ $found == apps/bad.cpp$'\n'libsten/bad.sh$'\n'license:* ]] || { echo "unexpected output: $found" && exit 1; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# scripts/checks/messages.py finds texts of errors that break the form, and those only.
+# scripts/checks/messages.py finds exactly the error messages that break the rules.
 set -euo pipefail
 check=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)/scripts/checks/messages.py
 tree=$(mktemp -d)
@@ -19,13 +19,13 @@ void f() {
   log("it is a text of another function");
 }
 TEXT
-python3 "$check" "$tree" || { echo "a good tree is refused" && exit 1; }
-[[ $(python3 "$check" --list "$tree" | wc -l) == 5 ]] || { echo "--list misses a text" && exit 1; }
+python3 "$check" "$tree" || { echo "messages.py rejects a valid tree" && exit 1; }
+[[ $(python3 "$check" --list "$tree" | wc -l) == 5 ]] || { echo "wrong message count" && exit 1; }
 
 bad() { # REASON CALL
   printf '\n%s\n' "$2" >"$tree/apps/bad.cpp"
-  if found=$(python3 "$check" "$tree"); then echo "not found: $2" && exit 1; fi
-  [[ $found == "apps/bad.cpp:2: "*" ($1)"* ]] || { echo "$2 prints: $found" && exit 1; }
+  if found=$(python3 "$check" "$tree"); then echo "messages.py accepts $2" && exit 1; fi
+  [[ $found == "apps/bad.cpp:2: "*" ($1)"* ]] || { echo "$2: unexpected output: $found" && exit 1; }
 }
 bad '"is no"' 'fail("p is {}, which "
                     "is no probability", p);'

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # no_stray_avx_test.sh BUILD_DIR [LIBRARY]: outside of kernels that are called only on suitable
-# CPUs, libsten has no AVX, AVX-512 or BMI instruction, not even in a copy of a standard function. Loops
-# over the vectors of one source, which are in its unnamed namespace, have no copies elsewhere.
+# CPUs, libsten has no AVX, AVX-512 or BMI instruction, not even in a copy of a standard function.
+# Loops over vector types of an unnamed namespace are allowed: no other source shares their code.
 set -eu
 library=${2:-$1/lib/libsten.so}
 skip() {
@@ -13,7 +13,7 @@ command -v objdump >/dev/null || skip "objdump is not installed"
 [ -f "$library" ] || { echo "no_stray_avx: $library is missing" >&2; exit 1; }
 flags='^CMAKE_CXX_FLAGS[A-Z_]*:[A-Z]*=.*-m(arch|cpu|avx|bmi|fma)'
 if grep -Eq -e "$flags" "$1/CMakeCache.txt" 2>/dev/null; then
-  skip "the whole build is for a certain CPU"
+  skip "the whole build targets a specific CPU"
 fi
 objdump -t "$library" | grep -q ' F [.]text' || skip "$library has no symbols"
 

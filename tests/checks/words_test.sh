@@ -17,9 +17,9 @@ cat >"$tree/libsten/good.h" <<'END'
 using Turned [[deprecated("Transposed")]] = Transposed;
 Fine transposed("Turned", Turnedness, overturn_it, there);
 END
-bash "$check" "$tree" || { echo "a good tree is refused" && exit 1; }
+bash "$check" "$tree" || { echo "words.sh rejects a valid tree" && exit 1; }
 for name in Turned turn_tiles add_there; do
   echo "int x = $name;" >"$tree/apps/bad.cpp"
-  if found=$(bash "$check" "$tree"); then echo "$name is not found" && exit 1; fi
-  [[ $found == "apps/bad.cpp:1:int x = $name;"* ]] || { echo "it prints: $found" && exit 1; }
+  if found=$(bash "$check" "$tree"); then echo "words.sh accepts $name" && exit 1; fi
+  [[ $found == "apps/bad.cpp:1:int x = $name;"* ]] || { echo "wrong output: $found" && exit 1; }
 done

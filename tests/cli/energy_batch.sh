@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# sten-energy of several files: one line per file.
+# sten-energy with several inputs prints one line per file.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -17,9 +17,9 @@ expect_out '"energy": 0.7,'
 expect_out '"energy": 0.4,'
 expect_out '"bytes_csr": '
 expect_err 'sten-energy: most.safetensors: selected a.weight'
-grep -q '"total"' out && fail 'a total of several files'
+grep -q '"total"' out && fail 'a total over several files is reported'
 
-# Checks are of each, and name the file.
+# Each file is checked separately, and the error of a failed check names the file.
 expect_exit 3 sten-energy half.safetensors most.safetensors --against old.safetensors --min-energy 0.5
 expect_err 'sten-energy: most.safetensors: energy 0.400000 is below --min-energy 0.5'
 expect_one_line_err
@@ -31,7 +31,7 @@ expect_out '"reason": "2 check failed, 1 done"'
 expect_exit 3 sten-energy most.safetensors old.safetensors --require '*=1:2'
 expect_err "sten-energy: old.safetensors: 1 of the required patterns is violated; 'a.weight'"
 
-# Files that cannot be read.
+# Files that cannot be read or do not match --against or --include.
 echo broken >bad.safetensors
 expect_exit 1 sten-energy bad.safetensors half.safetensors --threads 1
 expect_out '2 inputs: 1 failed, 1 not run'
@@ -45,7 +45,7 @@ safetensors line.safetensors "{$(entry a.weight F32 4 0 16)}" "$F1$F2$F3$F4"
 expect_exit 1 sten-energy half.safetensors line.safetensors --include a.weight --keep-going -q
 expect_err "sten-energy: line.safetensors: --include 'a.weight': expected rank 2 or more, got 1"
 
-# What is wrong whatever the input is said once.
+# An error that does not depend on the input is reported once, even with --keep-going.
 for flags in '--min-energy 0.5' '--min-sparsity 2' '--require *=csr' '--sweep' '--against -'; do
   expect_exit 2 sten-energy half.safetensors most.safetensors $flags --keep-going
   expect_one_line_err

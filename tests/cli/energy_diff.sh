@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# --diff: tensors that only one of two files has, and differences of values.
+# --diff reports tensors that only one of the two files has, and tensors whose shape, dtype or
+# values differ.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -19,7 +20,7 @@ expect_one_line_err
 expect_err "9 of 10 tensors differ: 1 dtype; 1 only in A; 1 only in B; 1 shape; 5 values; the first is 'gone'"
 expect_exit 3 sten-energy b.safetensors --diff a.safetensors --include 'l.*' --json -q
 expect_out '"ok": false'
-# 1 0 3 1 became 1 2 3 4.
+# l.10.w changed from 1 0 3 1 to 1 2 3 4.
 expect_out '"max_difference": 3.0,'
 expect_out '"relative_norm": 1.08'
 expect_out '"from_zero": 1'
@@ -31,7 +32,7 @@ expect_out '"ok": true'
 expect_exit 2 sten-energy --diff a.safetensors b.safetensors --include nothing
 expect_err "matches none of the 10 tensors of a.safetensors and b.safetensors"
 
-# Layouts do not count, which is what a round trip shows; one changed weight does.
+# Tensors that differ only in their layout are equal; changed values are a difference.
 expect_exit 0 sten-prune "$MODEL" -o dense.safetensors --sparsity 0.9 -q
 expect_exit 0 sten-convert dense.safetensors -o csr.safetensors --to csr -q
 expect_exit 0 sten-energy --diff dense.safetensors csr.safetensors
@@ -40,9 +41,9 @@ expect_out '25 equal tensors have another layout in B'
 expect_exit 3 sten-energy --diff "$MODEL" - --summary <csr.safetensors
 expect_out '25 of 74 tensors differ: 25 values'
 
-# Without their dense forms, which are far larger: 10^10 elements.
+# Sparse tensors are compared without a conversion to dense, where they would have 10^10 elements.
 meta='\"layout\":\"coo\",\"shape\":[100000,100000],\"dtype\":\"F32\"'
-coo() { # FILE COLUMN VALUE: a 1 in [5, 6], and that value in row 7
+coo() { # FILE COLUMN VALUE: 1 at [5, 6] and VALUE at [7, COLUMN]
   safetensors $1 "{\"__metadata__\":{\"sten:w\":\"{$meta}\"},$(entry w::row I32 2 0 8),
     $(entry w::col I32 2 8 16),$(entry w::values F32 2 16 24)}" "\x05\x00\x00\x00\x07\x00\x00\x00\x06\x00\x00\x00$2\x00\x00\x00$F1$3"
 }

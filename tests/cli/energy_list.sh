@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# --list: every tensor of a file, of any dtype.
+# --list prints every tensor of a file, whatever its dtype.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -13,18 +13,20 @@ expect_exit 0 sten-energy --list sparse.safetensors
 golden energy_list
 expect_exit 0 sten-energy --list sparse.safetensors --json
 expect_out '"layout": "csr"'
-grep -A9 '"name": "packed"' out | grep -q sparsity && fail 'a sparsity of what has no elements of its own'
+grep -q '"name": "packed"' out || fail 'the packed F4 tensor is not listed'
+grep -A9 '"name": "packed"' out | grep -q sparsity && fail 'the packed F4 tensor has a sparsity'
 expect_exit 0 sten-energy --list sparse.safetensors --include 'l.*,scale' --exclude l.2.weight --json
-[ "$(grep -c '"shape": \[' out)" = 2 ] || fail 'not the two tensors that the patterns choose'
+[ "$(grep -c '"shape": \[' out)" = 2 ] || fail 'expected the 2 tensors l.10.weight and scale'
 expect_exit 2 sten-energy --list sparse.safetensors --include nothing
 expect_err "--include 'nothing' matches none of the 7 tensors"
 expect_exit 0 sten-energy --list --summary <sparse.safetensors -
 expect_out 'total'
 
-# Of several files the rows say which they are of.
+# With several inputs each row names its file.
 expect_exit 0 sten-energy --list sparse.safetensors in.safetensors --report both.csv
 expect_out '14 of 14 tensors; the files have '
-grep -q '^l.2.weight,1x2,F32,dense,8,0,in.safetensors' both.csv || fail 'a row lacks its file'
+grep -q '^l.2.weight,1x2,F32,dense,8,0,in.safetensors' both.csv ||
+  fail 'both.csv lacks the row of l.2.weight with the name of its file'
 echo broken >bad.safetensors
 expect_exit 1 sten-energy --list bad.safetensors in.safetensors
 expect_one_line_err

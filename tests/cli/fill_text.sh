@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# sten-run --fill: subwords that continue a word are filled in without their prefix.
+# sten-run --fill inserts a subword that continues a word without its ## prefix.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 mkdir bert
@@ -13,4 +13,4 @@ printf '{"schema": 1, "steps": 60, "batch": 16, "optimizer": {"kind": "adamw", "
 sten-train recipe.json --out run -q --threads 1
 expect_exit 0 sten-run run --fill 'walk[MASK] walking'
 expect_out '##ing'
-[ "$(tail -1 out)" = 'walking walking' ] || fail "the text is $(tail -1 out)"
+[ "$(tail -1 out)" = 'walking walking' ] || fail "expected 'walking walking', got '$(tail -1 out)'"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scripts of recipes/finetune write their tables. A stand-in for Python keeps the weights and
-# reports a lower loss each time. docs/pruning.md, which is tested too, has digits_numpy.py itself.
+# The scripts of recipes/finetune print their tables. A stand-in for Python leaves the weights
+# unchanged and reports a lower loss each time. The test of docs/pruning.md runs the real
+# digits_numpy.py.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 finetune=$STEN_SOURCE/recipes/finetune
@@ -42,12 +43,13 @@ expect_out 'of 1 seeds; dense: 90.0 ± 0.0'
 for sparsity in 50 80 90 95; do
   expect_out "| $sparsity % | 90.0 ± 0.0 | 90.0 ± 0.0 | 90.0 ± 0.0 | 90.0 ± 0.0 (50.0 %) |"
 done
-# The stage that an iterative model is from has its sparsity.
+# An iterative model is a copy of one stage and has the sparsity of that stage.
 for name in 50=50.00 80=75.00 90=91.67; do
   expect_exit 0 sten-energy "$T/digits/iterative-${name%=*}-1.safetensors" --summary
   expect_out " ${name#*=} %"
 done
 
 expect_exit 0 bash "$finetune/bert_table.sh" "$T/bert"
-[ "$(grep -c '^| .* | 1.250 | 61.5 % | [0-9.]* | [0-9.]* |$' "$T/out")" = 7 ] || fail 'there are not 7 rows'
+[ "$(grep -c '^| .* | 1.250 | 61.5 % | [0-9.]* | [0-9.]* |$' "$T/out")" = 7 ] ||
+  fail 'the table of BERT does not have 7 rows'
 expect_out '| 50 %, layer-wise: '

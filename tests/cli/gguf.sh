@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# GGUF files are checkpoints; a directory of Hugging Face and a GGUF file are their outputs.
+# GGUF files are read as checkpoints, and written as Hugging Face model directories or GGUF files.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -13,7 +13,7 @@ expect_exit 0 sten-energy --diff llama.gguf "$saved/llama.safetensors"
 expect_exit 0 sten-prune llama.gguf -o pruned.safetensors --sparsity 0.5
 expect_exit 0 sten-energy pruned.safetensors --against llama.gguf --min-sparsity 0.5
 
-# A directory with no other weights names the file.
+# For a directory that has only GGUF files as weights, the error suggests naming the file.
 mkdir only
 cp llama.gguf only
 expect_exit 1 sten-prune only -o from-only --sparsity 0.5
@@ -22,43 +22,46 @@ cp llama.gguf only/other.gguf
 expect_exit 1 sten-energy only
 expect_err 'only: expected weights, got a directory of 2 GGUF files (name the file: only/llama.gguf)'
 
-# DIR/: a model directory.
+# The output DIR/ of a GGUF file is a model directory.
 expect_exit 0 sten-prune llama.gguf -o pruned/ --sparsity 0.5 --dry-run
 [ ! -e pruned ] || fail 'a dry run made the directory'
 expect_exit 0 sten-prune llama.gguf -o pruned/ --sparsity 0.5 -q
 [ "$(files pruned)" = 'config.json model.safetensors tokenizer.json tokenizer_config.json ' ] ||
-  fail "pruned/ has other files: $(files pruned)"
+  fail "pruned/ has unexpected files: $(files pruned)"
 expect_exit 0 sten-energy --diff pruned/model.safetensors pruned.safetensors
 for text in '"model_type": "llama"' '"num_key_value_heads": 2' '"rope_theta": 10000.0' '"rms_norm_eps": 1e-05' \
   '"tie_word_embeddings": false' '"eos_token_id": 1'; do
   grep -qF -e "$text" pruned/config.json || fail "config.json lacks $text: $(cat pruned/config.json)"
 done
-grep -qF '"bos_token": "<s>"' pruned/tokenizer_config.json || fail 'no first token'
-grep -qF '"merges":[["a","b"],["c","d"]]' pruned/tokenizer.json || fail 'no merges'
+grep -qF '"bos_token": "<s>"' pruned/tokenizer_config.json ||
+  fail 'tokenizer_config.json lacks the bos_token'
+grep -qF '"merges":[["a","b"],["c","d"]]' pruned/tokenizer.json ||
+  fail 'tokenizer.json lacks the merges'
 expect_exit 2 sten-prune llama.gguf -o pruned/ --sparsity 0.5 -q
 expect_one_line_err
 
-# Types of the weights: quantized ones become BF16, or all matrices what --type says.
-grep -qF '"dtype": "bfloat16"' pruned/config.json || fail 'not BF16'
+# Quantized weights become BF16; --type sets the dtype of all matrices.
+grep -qF '"dtype": "bfloat16"' pruned/config.json || fail 'the dtype in config.json is not bfloat16'
 expect_exit 0 sten-prune llama.gguf -o f32/ --sparsity 0.5 --type f32
-grep -qF 'rounded' "$T/out" && fail 'float32 is rounded'
-grep -qF '"dtype": "float32"' f32/config.json || fail 'not F32'
+grep -qF 'rounded' "$T/out" && fail 'the conversion to float32 reports rounding'
+grep -qF '"dtype": "float32"' f32/config.json || fail 'the dtype in config.json is not float32'
 expect_exit 0 sten-prune llama.gguf -o f16/ --sparsity 0.5 --type f16
 expect_out 'rounded 10 of 21 tensors to F16'
 expect_exit 2 sten-prune llama.gguf -o q8/ --sparsity 0.5 --type q8_0
-[ ! -e q8 ] || fail 'an unusable --type made the directory'
+[ ! -e q8 ] || fail 'a rejected --type left a directory'
 expect_exit 0 sten-prune llama.gguf -o typed.gguf --sparsity 0.5 --type q8_0
 expect_exit 0 sten-prune llama.gguf -o small/ --sparsity 0.5 --to bitmask -q
-[ -e small/model.sten.safetensors ] || fail 'transformers would load sparse tensors'
+[ -e small/model.sten.safetensors ] ||
+  fail 'small/model.sten.safetensors is missing: transformers would load the sparse tensors'
 
-# To GGUF: what does not change keeps its bytes; what changes keeps its type, or becomes Q8_0.
+# GGUF output: unchanged tensors keep their bytes; changed tensors keep their type, or become Q8_0.
 expect_exit 0 sten-convert llama.gguf -o copy.gguf
-cmp llama.gguf copy.gguf || fail 'the copy has other bytes'
+cmp llama.gguf copy.gguf || fail 'the copy has different bytes'
 expect_exit 0 sten-prune llama.gguf -o pruned.gguf --sparsity 0.5
 expect_err "2 changed tensors, such as 'blk.0.ffn_up.weight' of Q5_1, become Q8_0: their type is only read"
 expect_exit 0 sten-energy pruned.gguf --against llama.gguf --min-sparsity 0.5
 
-# From a directory and back: names, the order of rows and sizes.
+# A round trip from a directory to GGUF and back keeps names, row order and sizes.
 mkdir model
 cp pruned/config.json pruned/tokenizer.json pruned/tokenizer_config.json model
 cp "$saved/llama.safetensors" model/model.safetensors
@@ -67,8 +70,9 @@ expect_exit 3 sten-energy --diff f32.gguf model
 expect_out '6 of 21 tensors differ: 6 dtype'
 expect_exit 0 sten-convert model -o q8.gguf --type q8_0
 expect_exit 0 sten-convert q8.gguf -o q8/ --to dense
-cmp q8/config.json pruned/config.json || fail "another configuration: $(diff q8/config.json pruned/config.json)"
-cmp q8/tokenizer.json pruned/tokenizer.json || fail 'another tokenizer'
+cmp q8/config.json pruned/config.json ||
+  fail "the configuration changed: $(diff q8/config.json pruned/config.json)"
+cmp q8/tokenizer.json pruned/tokenizer.json || fail 'the tokenizer changed'
 expect_exit 0 sten-convert q8.gguf -o q8.safetensors --to dense --type f32
 expect_exit 0 sten-energy --diff q8.safetensors q8.gguf
 expect_exit 2 sten-convert model -o sparse.gguf --to bitmask
@@ -78,21 +82,23 @@ expect_one_line_err
 expect_exit 2 sten-convert model -o m.safetensors --to dense --type q8_0
 expect_err '--type: expected f32, f16 or bf16, or -o FILE.gguf as the output, got Q8_0'
 
-# A directory with only the tokenizer.model of SentencePiece.
+# A directory whose only tokenizer file is the tokenizer.model of SentencePiece.
 mkdir pieces
 cp model/config.json pieces
 cp "$STEN_SOURCE/tests/data/sentencepiece/llama.model" pieces/tokenizer.model
 safetensors pieces/model.safetensors "{$(entry model.embed_tokens.weight F32 480,1 0 1920)}" "$(repeat 480 "$F1")"
 expect_exit 0 sten-convert pieces -o pieces.gguf
-if grep -q warning err; then fail 'the tokenizer is not written as it is'; fi
+if grep -q warning err; then fail 'a warning is printed for the tokenizer'; fi
 expect_exit 0 sten-convert pieces.gguf -o back/ --to dense
-grep -qF '"<0x0A>":' back/tokenizer.json || fail 'no bytes as tokens'
-grep -qF '"bos_token": "<s>"' back/tokenizer_config.json || fail 'no first token'
-if grep -q chat_template back/tokenizer_config.json; then fail 'a chat template from nowhere'; fi
+grep -qF '"<0x0A>":' back/tokenizer.json || fail 'tokenizer.json lacks the byte token <0x0A>'
+grep -qF '"bos_token": "<s>"' back/tokenizer_config.json ||
+  fail 'tokenizer_config.json lacks the bos_token'
+if grep -q chat_template back/tokenizer_config.json; then fail 'the output has a chat template'; fi
 echo '{{ messages[0].content }}' >pieces/chat_template.jinja
 expect_exit 0 sten-convert pieces -o pieces.gguf -f
 expect_exit 0 sten-convert pieces.gguf -o chat/ --to dense
-grep -qF '"chat_template": "{{ messages[0].content }}\n"' chat/tokenizer_config.json || fail 'no chat template'
+grep -qF '"chat_template": "{{ messages[0].content }}\n"' chat/tokenizer_config.json ||
+  fail 'tokenizer_config.json lacks the chat template'
 echo '{"added_tokens_decoder": {"999": {"content": "<image>", "special": true}}}' >pieces/tokenizer_config.json
 expect_exit 0 sten-convert pieces -o pieces.gguf -f
 expect_err "1 added tokens, such as '<image>' with the id 999, are left out: the embedding has 480 rows"
@@ -102,7 +108,8 @@ expect_exit 1 sten-convert pieces -o few.gguf
 expect_err "pieces/tokenizer.model: token '[INST]': expected an id below 3, the rows of the embedding, got 3"
 expect_one_line_err
 
-# Buffers of former checkpoints are left out; a tied embedding is written as the head, too, if llama.cpp needs one.
+# Buffers of older checkpoints are left out. A tied embedding is also written as the output head if
+# llama.cpp needs one.
 small() {
   mkdir -p "$1"
   cat >"$1/config.json" <<END
@@ -116,25 +123,27 @@ small gpt_neox "$(entry gpt_neox.embed_in.weight F32 2,1 0 8),$(
   entry gpt_neox.layers.0.attention.rotary_emb.inv_freq F32 1 12 16)" "$F1$F2$F0$F3"
 expect_exit 0 sten-convert gpt_neox -o neox.gguf
 expect_exit 0 sten-convert neox.gguf -o neox.safetensors --to dense
-header neox.safetensors | grep -qF '"embed_out.weight"' || fail 'no head'
-printf '%b' "$F1$F2$F1$F2" | cmp - <(data neox.safetensors) || fail 'the head is not the embedding'
+header neox.safetensors | grep -qF '"embed_out.weight"' ||
+  fail 'neox.safetensors lacks the output head'
+printf '%b' "$F1$F2$F1$F2" | cmp - <(data neox.safetensors) ||
+  fail 'the output head differs from the embedding'
 
-# llama.cpp has no head of Gemma 2.
+# llama.cpp uses the embedding of Gemma 2 as the output head, so no separate head is written.
 two="$(entry model.embed_tokens.weight F32 2,1 0 8),$(entry lm_head.weight F32 2,1 8 16)"
 small gemma2 "$two" "$F1$F2$F1$F2"
 expect_exit 0 sten-convert gemma2 -o gemma.gguf
 expect_exit 0 sten-energy gemma.gguf --list
-if grep -qF lm_head "$T/out"; then fail 'Gemma 2 has a head'; fi
+if grep -qF lm_head "$T/out"; then fail 'the GGUF file of Gemma 2 has a separate output head'; fi
 small gemma2 "$two" "$F1$F2$F1$F3"
 expect_exit 1 sten-convert gemma2 -o refused.gguf
 expect_err "'lm_head.weight': expected the elements of 'model.embed_tokens.weight', which llama.cpp uses as the output head"
 
-# A value that the type cannot store.
+# A value beyond the range of the type is an error.
 small llama "$(entry model.embed_tokens.weight F32 2,32 0 256)" "$(repeat 63 "$F1")\x00\x24\x74\x49"
 for type in f16 q4_0; do
   expect_exit 1 sten-convert llama -o refused.gguf --type $type
   expect_err "'model.embed_tokens.weight': row 1 has the value 1000000, which is beyond the range of ${type^^}"
-  [ ! -e refused.gguf ] || fail 'a refused value made a file'
+  [ ! -e refused.gguf ] || fail 'the rejected conversion left a file'
 done
 expect_exit 0 sten-convert llama -o bf16.gguf --type bf16
 
@@ -142,7 +151,7 @@ sed -i 's/"llama"/"mamba"/' model/config.json
 held 155 expect_exit 1 sten-convert model -o m.gguf --type f16
 expect_err "model_type 'mamba' cannot be written as GGUF"
 
-# Stages have the tensors of a GGUF file only; outputs that need more are refused before training.
+# Stages store only the tensors of a GGUF file; outputs that need more are rejected before training.
 stages() { sten-prune llama.gguf "$@" --schedule iterative:from=0.2,to=0.4,step=0.2 --state states --finetune 'cp {in} {out}'; }
 expect_exit 0 stages -o staged.safetensors -q
 expect_exit 0 sten-energy staged.safetensors --against llama.gguf --min-sparsity 0.39
@@ -151,4 +160,4 @@ expect_exit 2 stages -o staged.gguf
 expect_err '--schedule does not write GGUF'
 expect_exit 2 stages -o staged/
 expect_err 'prune the directory that sten-convert llama.gguf -o DIR/ --to dense writes'
-[ ! -e states ] || fail 'a refused run made the directory of stages'
+[ ! -e states ] || fail 'the rejected run left a state directory'

@@ -6,11 +6,12 @@ mkdir "$T/work" "$T/tmp"
 cd "$T/work"
 export TMPDIR=$T/tmp
 mkfifo ../fifo
-exec 9<>../fifo # so that neither end waits for the other, and the data do not end
+exec 9<>../fifo # open for reading and writing: no end blocks, and the data never end
 
-# interrupt SIGNAL PROGRAM ARGUMENT...: sends it when most of the input was read from the FIFO.
+# interrupt SIGNAL PROGRAM ARGUMENT...: runs PROGRAM, and sends it SIGNAL after it has read most of
+# its input from the FIFO.
 interrupt() {
-  # With job control, or the shell would let the program ignore SIGINT.
+  # Without job control the shell would make a background program ignore SIGINT.
   (
     set -m
     "${@:2}" >"$T/out" 2>"$T/err" &
@@ -29,8 +30,8 @@ for signal in TERM INT HUP; do
     status=0
     interrupt $signal $command || status=$?
     [ $status = $code ] || fail "'$command' ended with $status after SIG$signal, not $code"
-    [ ! -s "$T/out" ] || fail "'$command' printed something after SIG$signal"
-    # What is left, in one line.
+    [ ! -s "$T/out" ] || fail "'$command' printed to standard output after SIG$signal"
+    # One error line gives the state of each output.
     expect_one_line_err
     case $command in
       *energy*) expect_err 'sten-energy: interrupted' ;;
@@ -38,13 +39,13 @@ for signal in TERM INT HUP; do
       *force*) expect_err "sten-prune: interrupted: 'old' is as it was; what was unfinished is removed" ;;
       *) expect_err "sten-prune: interrupted: 'new' is not written; what was unfinished is removed" ;;
     esac
-    while read -r -t 0.01 -N 4096 <&9; do :; done 2>/dev/null # what it did not read
+    while read -r -t 0.01 -N 4096 <&9; do :; done 2>/dev/null # drain the unread input
   done
 done
-[ "$(cat old)" = old ] || fail 'the old output was touched'
-[ "$(ls -A)" = old ] || fail "something was left behind: $(ls -A)"
+[ "$(cat old)" = old ] || fail 'the old output was changed'
+[ "$(ls -A)" = old ] || fail "expected only the file old, got: $(ls -A)"
 
-# While it writes: the reader of a FIFO is stuck.
+# An interrupt while the program writes into a FIFO whose reader has stopped reading.
 (
   set -m
   sten-prune "$MODEL" -o ../fifo --sparsity 0.9 >"$T/out" 2>"$T/err" &
@@ -54,17 +55,18 @@ done
 ) 2>/dev/null && status=0 || status=$?
 [ $status = 143 ] || fail "writing to a FIFO ended with $status after SIGTERM, not 143"
 
-# Of several inputs, those that are done stay.
+# With several inputs, the finished outputs stay.
 cp "$MODEL" first.safetensors
 status=0
 interrupt INT sten-prune first.safetensors ../fifo --out-dir several --sparsity 0.9 -q || status=$?
 [ $status = 130 ] || fail "a batch ended with $status after SIGINT, not 130"
 expect_one_line_err
 expect_err 'sten-prune: interrupted; 1 of 2 inputs are done; --skip-existing continues with the others'
-[ "$(echo $(ls -A several))" = ".sten-batch.json first.safetensors" ] || fail "several has $(ls -A several)"
+[ "$(echo $(ls -A several))" = ".sten-batch.json first.safetensors" ] ||
+  fail "several has unexpected files: $(ls -A several)"
 while read -r -t 0.01 -N 4096 <&9; do :; done 2>/dev/null
 
-# And of stages, those that the state keeps.
+# Of a staged run, the stages in the state directory stay.
 stages() {
   (
     set -m
@@ -86,11 +88,12 @@ stages 1 'contains no stage yet; the same command starts again'
 stages 3 'keeps 2 of 3 stages; --resume continues'
 rm -r several first.safetensors
 
-# Killed at any moment: the old output is whole, or the new one.
+# After SIGKILL at any moment the output is either the complete old file or the complete new file.
 sten-prune "$MODEL" -o new --sparsity 0.9 -q >/dev/null
 for delay in 0.005 0.01 0.015 0.02 0.025 0.03 0.035 0.04 0.05 0.06 0.08 0.15; do
   cp "$MODEL" old
   (timeout -s KILL $delay sten-prune "$MODEL" -o old --force --sparsity 0.9 || true) >"$T/out" 2>&1
-  cmp -s old "$MODEL" || cmp -s old new || fail "killed after $delay s, the output is neither"
+  cmp -s old "$MODEL" || cmp -s old new ||
+    fail "killed after $delay s, the output is neither the old nor the new file"
 done
 [ -z "$(ls -A "$T/tmp")" ] || fail "temporary files were left behind: $(ls -A "$T/tmp")"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A small Llama of transformers is run, pruned, evaluated and trained.
+# A small Llama model in the format of transformers is run, pruned, evaluated and trained.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 cp -r "$STEN_SOURCE/tests/nn/decoders/llama" model
@@ -9,16 +9,16 @@ printf '%s' abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567 | fold 
 for i in $(seq 40); do echo abcdefghijklmnopqrstuvwxyz; done >text.txt
 
 expect_exit 0 sten-run model --prompt abcdef --generate 12 -q
-[ "$(head -c 6 out)" = abcdef ] || fail "the text begins with other characters: $(cat out)"
+[ "$(head -c 6 out)" = abcdef ] || fail "the text does not start with the prompt abcdef: $(cat out)"
 cp out wanted
 expect_exit 0 sten-run model/model.safetensors --config model/config.json --prompt abcdef --generate 12 -q
-cmp out wanted || fail 'weights and their config.json give another text'
+cmp out wanted || fail 'the weights with --config give a different text than the directory'
 expect_exit 0 sten-run model --prompt abcdef --generate 12 -q --precision bf16
 expect_exit 2 sten-run model --prompt abcdef --generate 155
 held 159 expect_err '6 tokens and 155 more exceed the 160 positions of model'
 expect_one_line_err
 
-# Pruned: a directory that runs.
+# Pruning gives a directory that runs.
 expect_exit 0 sten-prune model -o pruned --structure 2:4 --include 'model.layers.*.mlp.*.weight' -q
 expect_exit 0 sten-energy pruned/model.safetensors --include 'model.layers.*.mlp.*.weight' --min-sparsity 0.5
 expect_exit 0 sten-run pruned --prompt abcdef --generate 12 -q
@@ -26,7 +26,7 @@ expect_exit 0 sten-run model --data text.txt --window 32 --stride 16
 expect_out 'perplexity'
 expect_exit 0 sten-run pruned --data text.txt --window 32 --stride 16 --against model
 
-# Trained with masks: the text becomes likely.
+# Training with masks lowers the perplexity of the text to at most 1.5.
 cat >recipe.json <<'EOF'
 {"schema": 1, "model": {"kind": "decoder", "config": "model/config.json", "weights": "model"},
  "data": {"kind": "text", "text": "text.txt", "vocabulary": "model/vocab.json", "window": 27, "validation": 0.2},
@@ -37,7 +37,7 @@ expect_exit 0 sten-train recipe.json --out trained -q
 expect_exit 0 sten-energy trained --include 'model.layers.*.mlp.*.weight' --min-sparsity 0.5
 expect_exit 0 sten-run trained --data text.txt --window 27 --max-perplexity 1.5
 expect_exit 0 sten-run trained --prompt abcdef --generate 6 -q
-[ "$(head -1 out)" = abcdefghijkl ] || fail "it continues differently: $(cat out)"
+[ "$(head -1 out)" = abcdefghijkl ] || fail "expected the text abcdefghijkl, got $(cat out)"
 
 # Training widens bfloat16 weights, and config.json says so.
 expect_exit 0 sten-convert model -o low --type bf16 -q
@@ -45,7 +45,7 @@ grep -q '"dtype": "bfloat16"' low/config.json || fail 'config.json does not say 
 expect_exit 0 sten-train recipe.json --out trained-low -q --set model.config=low --set model.weights=low --set steps=1
 grep -q '"dtype": "float32"' trained-low/config.json || fail 'config.json does not say float32'
 
-# A mixture of experts: its experts are pruned, computed and trained as other weights.
+# The experts of a mixture-of-experts model are pruned, run and trained like other weights.
 cp -r "$STEN_SOURCE/tests/nn/decoders/qwen2_moe" experts
 cp model/vocab.json experts
 rm experts/cases.safetensors

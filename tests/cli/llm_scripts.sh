@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# The scripts of recipes/llm prune, calibrate, recover and check a small Llama, as a GGUF file and as a directory; so
-# does the job for CI in docs/language_models.md.
+# The scripts of recipes/llm prune, calibrate, recover and check a small Llama model, as a GGUF file
+# and as a directory. The CI job in docs/language_models.md runs too.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 llm=$STEN_SOURCE/recipes/llm
 export STEN_MODELS=$T/models WINDOW=16 TEXT HELD_OUT STEPS=3
 
-# It learns some Shakespeare, whose characters its tokenizer has.
+# The model is trained briefly on Shakespeare; its tokenizer covers all characters of the text.
 mkdir config
 python3 - <<'END'
 import json
@@ -31,12 +31,12 @@ EOF
 expect_exit 0 sten-train recipe.json --out model -q
 expect_exit 0 sten-convert model -o model.gguf -q
 
-# perplexity MODEL: of the default text, by gate.sh
+# perplexity MODEL: the perplexity on the default text, measured by gate.sh
 perplexity() {
   expect_exit 0 bash "$llm/gate.sh" "$1" 1000
   sed -n 's/.*perplexity //p' out
 }
-# pruned DIR: it has two of four weights of each layer
+# pruned DIR: checks that the weights of the layers have the 2:4 pattern
 pruned() {
   expect_exit 0 sten-energy "$1" --include 'model.layers.*proj.weight' --min-sparsity 0.5 --require 'model.layers.*=nm:n=2,m=4'
 }
@@ -52,15 +52,15 @@ METHOD=wanda SAMPLES=4 STRUCTURE=1:4 expect_exit 0 bash "$llm/calibrate.sh" mode
 expect_out 'calibrated on 4 rows'
 by_magnitude=$(perplexity magnitude) by_calibration=$(perplexity calibrated)
 awk "BEGIN { exit !($(perplexity model) < $by_calibration && $by_calibration < $by_magnitude) }" ||
-  fail "perplexities: $by_magnitude by magnitude, $by_calibration calibrated"
+  fail "perplexity: expected dense < calibrated < magnitude, got $by_calibration and $by_magnitude"
 
-# The limit decides how gate.sh ends.
+# gate.sh ends with exit code 3 if the perplexity is above the limit.
 expect_exit 3 bash "$llm/gate.sh" calibrated 2
 expect_err 'above --max-perplexity 2'
 
-# same_zeros A B: weights of layers are zero in both or in none, and other values differ
+# same_zeros A B: checks that the layers of A and B have the same zeros, but not all the same values
 same_zeros() {
-  python3 - "$1" "$2" <<'END' || fail "$2 has other zeros than $1"
+  python3 - "$1" "$2" <<'END' || fail "$2 has different zeros than $1, or the same values"
 import json, struct, sys
 
 def values(model):
@@ -82,17 +82,17 @@ expect_exit 0 bash "$llm/recover.sh" calibrated recovered
 same_zeros calibrated recovered
 cp recovered/model.safetensors wanted
 expect_exit 0 bash "$llm/recover.sh" calibrated recovered
-cmp recovered/model.safetensors wanted || fail 'the second time it trains again'
+cmp recovered/model.safetensors wanted || fail 'the second run of recover.sh trained again'
 LORA=2 expect_exit 0 bash "$llm/recover.sh" calibrated adapted
 same_zeros calibrated adapted
 expect_exit 2 bash "$llm/recover.sh" model.gguf other
 expect_err 'model.gguf: expected a directory'
 
-# The steps of the job after its build, as its shell runs them.
+# The steps of the CI job after the build, run by a shell with the options of CI.
 awk '/^## In CI$/ { page = 1 } /^      - name: / { step = $0; body = 0 }
   page && body && /^          / { print substr($0, 11) } /^        run: [|]$/ { body = step !~ /Build sten$/ }
   /^```$/ { body = 0 }' "$STEN_SOURCE/docs/language_models.md" >job
-[ "$(grep -c '^sten-' job)" = 3 ] || fail "the job has other commands: $(cat job)"
+[ "$(grep -c '^sten-' job)" = 3 ] || fail "expected 3 sten commands in the CI job, got: $(cat job)"
 head -c 20000 "$STEN_SOURCE/recipes/data/tinyshakespeare.txt" | tee held_out.txt >calibration.txt
 MAX_PERPLEXITY=30 expect_exit 0 sh -eu job
 pruned pruned

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/_lib.sh"
 pages=$STEN_BIN/../share/man/man1
 
-# plain FILE: without the escapes and font changes of roff.
+# plain FILE: prints FILE without the escapes and font changes of roff.
 plain() {
   sed -e 's/\\f[BIR]//g' -e 's/\\-/-/g' -e "s/\\\\(aq/'/g" -e 's/\\(ti/~/g' -e 's/\\(ha/^/g' \
     -e 's/\\&//g' -e 's/\\e/\\/g' "$1"
@@ -16,11 +16,11 @@ for program in $PROGRAMS; do
   plain "$page" >"$T/plain"
   $program --help-all >"$T/out"
   options=$(grep -oE '^  (-[a-z], )?--[a-z-]+(, --[a-z-]+)*( [][A-Za-z.=]+)?' "$T/out" | sed 's/^  //')
-  [ "$(echo "$options" | wc -l)" -ge 15 ] || fail "$program --help-all has few options"
+  [ "$(echo "$options" | wc -l)" -ge 15 ] || fail "$program --help-all has fewer than 15 options"
   while read -r option; do
     grep -qxF -e "$option" "$T/plain" || fail "$page lacks $option"
   done <<<"$options"
-  # The words of each description, whatever lines they are on.
+  # The page has the words of each description; its line breaks may differ.
   words() { sed -e '/^\.[A-Z]/d' -e '/^\.br/d' "$1" | tr -s ' \n' ' '; }
   words "$T/plain" >"$T/words"
   sed -nE '/^Arguments:$/,/^Examples:$/p' "$T/out" |
@@ -35,17 +35,18 @@ for program in $PROGRAMS; do
   case $(plain "$page" | sed -n '/^.SH SEE ALSO/,$p') in
     *"$program(1)"*) fail "$page refers to itself" ;;
     *"(1)"*) ;;
-    *) fail "$page refers to no other" ;;
+    *) fail "$page refers to no other page" ;;
   esac
 
-  # Clean for those who render it; the page has no date, so that it does not change by itself.
+  # groff and mandoc accept the page without warnings. The page has no date, so that each build
+  # gives the same page.
   if command -v groff >/dev/null; then
-    groff -man -ww -Tutf8 "$page" >"$T/out" 2>"$T/err" || fail "groff: $page"
-    [ ! -s "$T/err" ] || fail "groff warns of $page"
+    groff -man -ww -Tutf8 "$page" >"$T/out" 2>"$T/err" || fail "groff fails on $page"
+    [ ! -s "$T/err" ] || fail "groff warns about $page"
   fi
   if command -v mandoc >/dev/null; then
     mandoc -Tlint -Wwarning "$page" 2>&1 | grep -v 'missing date' >"$T/err" || true
-    [ ! -s "$T/err" ] || fail "mandoc warns of $page"
+    [ ! -s "$T/err" ] || fail "mandoc warns about $page"
   fi
 
   mkdir "$T/$program"
@@ -62,7 +63,7 @@ for program in $PROGRAMS; do
     sten-prune "$T/$program/run/model.safetensors" -o "$T/$program/pruned.safetensors" --sparsity 0.5 -q -f
   fi
   sed -n '/^\.EX$/,/^\.EE$/{//!p}' "$T/plain" >"$T/examples"
-  [ "$(wc -l <"$T/examples")" -ge 3 ] || fail "$page has few examples"
+  [ "$(wc -l <"$T/examples")" -ge 3 ] || fail "$page has fewer than 3 lines of examples"
   while read -r example; do
     status=0
     (cd "$T/$program" && bash -c "$example") >"$T/out" 2>"$T/err" </dev/null || status=$?

@@ -7,14 +7,14 @@ cd "$T"
 ln -s "$MODEL" in.safetensors
 layer0=bert.encoder.layer.0
 
-# chosen NAMES PATTERN...: these are pruned, in this order.
+# chosen NAMES PATTERN...: checks that the patterns select NAMES, in this order.
 chosen() {
   expect_exit 0 sten-prune in.safetensors --dry-run --sparsity 0.5 -v "${@:2}"
   printf '%s\n' $1 >wanted
   sed -n 's/^sten-prune: selected //p' err >got
   cmp -s wanted got || fail "'${*:2}' chose $(tr '\n' ' ' <got), not $(tr '\n' ' ' <wanted)"
 }
-# refused TEXT PATTERN...
+# refused TEXT PATTERN...: checks that the patterns are rejected with an error that has TEXT.
 refused() {
   expect_exit 2 sten-prune in.safetensors -o o.safetensors --sparsity 0.5 "${@:2}"
   expect_one_line_err
@@ -22,7 +22,7 @@ refused() {
   [ ! -e o.safetensors ] || fail "'${*:2}' left an output"
 }
 
-# Names and globs on the whole name, and expressions on any part of it.
+# Names and globs match the whole name; regular expressions match any part of it.
 chosen "$layer0.intermediate.dense.weight" --include $layer0.intermediate.dense.weight
 chosen "$layer0.output.dense.weight
   bert.encoder.layer.1.output.dense.weight" --include 'bert.encoder.layer.[01].output.dense.weight'
@@ -32,7 +32,7 @@ chosen "$layer0.output.dense.weight bert.encoder.layer.3.output.dense.weight" \
   --include 're:bert\.encoder\.layer\.[03]\.output\.dense\.weight'
 chosen "$layer0.output.dense.weight" --include 're:^b.*\.0\.output\.dense\.w'
 chosen 'cls.predictions.transform.dense.weight' --include 'c*weight'
-# Lists.
+# Lists of patterns.
 chosen "$layer0.intermediate.dense.weight $layer0.output.dense.weight
   cls.predictions.transform.dense.weight" --include "$layer0.{intermediate,output}.dense.weight,cls*weight"
 chosen "$layer0.output.dense.weight" --include "$layer0.*" --exclude '*attention*,*intermediate*'
@@ -40,7 +40,7 @@ refused "--include 'gpt' matches none" --include "$layer0.*,gpt"
 refused "'a.{b,c': '{' without '}' (write [{] for the character)" --include 'a.{b,c'
 refused "'a,,b': empty pattern" --include 'a,,b'
 chosen 'cls.predictions.transform.dense.weight' --exclude 'bert.*'
-# --include replaces the rule on names, --exclude has the last word.
+# --include replaces the default rule on names; --exclude overrides --include.
 chosen 'bert.embeddings.position_embeddings.weight bert.embeddings.word_embeddings.weight' \
   --include '*embeddings*' --exclude '*token_type*'
 chosen "$layer0.output.dense.weight" --exclude '*attention*' --exclude '*intermediate*' \
@@ -48,9 +48,10 @@ chosen "$layer0.output.dense.weight" --exclude '*attention*' --exclude '*interme
 # Without --include the default decides: no embeddings, no norms, no biases.
 expect_exit 0 sten-prune in.safetensors --dry-run --sparsity 0.5
 expect_out 'pruned 25 of 74 tensors'
-grep -q 'embeddings\.\|LayerNorm\|bias' out && fail 'something was pruned that is not a weight'
+grep -q 'embeddings\.\|LayerNorm\|bias' out && fail 'an embedding, norm or bias was pruned'
 
-# What a glob matches beside weights is left and counted; by its own name it is refused.
+# A tensor that cannot be pruned is skipped and counted if a glob matches it, and rejected if it is
+# named.
 expect_exit 0 sten-prune in.safetensors --dry-run --sparsity 0.5 --include "$layer0.*"
 expect_out 'pruned 6 of 74 tensors; 10 matched by --include cannot be pruned'
 expect_exit 0 sten-prune in.safetensors --dry-run --sparsity 0.5 --include "$layer0.*" --json
@@ -70,7 +71,7 @@ for command in 'sten-convert --to csr --dry-run' sten-energy; do
   expect_err 'expected rank 2 or more, got 1'
 done
 
-# What matches nothing is a mistake, and the nearest name is suggested.
+# A pattern that matches nothing is an error, and the nearest name is suggested.
 refused "'$layer0.output.dense.wieght' matches none of the 74 tensors of in.safetensors, did you mean \
 '$layer0.output.dense.weight'?" --include $layer0.output.dense.wieght
 refused "--exclude '$layer0.output.dense.weights' matches none of the 74 tensors" \
@@ -83,7 +84,7 @@ refused "'': empty pattern" --include ''
 refused "near are $layer0.output.dense.bias, " --include "$layer0.out.dense.*"
 refused 'none of the 74 tensors' --exclude '*'
 
-# Expressions that are none, or that would take other programs for ever.
+# Invalid regular expressions, and expressions that take a backtracking matcher forever.
 refused "'re:(': missing )" --include 're:('
 refused "'re:[a': missing ]" --include 're:[a'
 refused "'re:*': " --exclude 're:*'
@@ -94,7 +95,7 @@ refused "'re:([a-z.]*)*([a-z.]*)*X' matches none" --include 're:([a-z.]*)*([a-z.
 held 60 refused "matches none" --include "$(repeat 200 '*e')X"
 [ $SECONDS -lt 10 ] || fail "hostile patterns took $SECONDS s"
 
-# A glob that looks like a list to the parser of command lines; dtypes that have no magnitude.
+# Globs that the command-line parser could take for a list; dtypes that have no magnitude.
 rm in.safetensors
 data="$F1$F2$F3$F4"
 safetensors in.safetensors "{$(entry 0 F32 1,1 0 4),$(entry 1x3 F32 1,1 4 8),

@@ -14,14 +14,14 @@ expect_out '"nnz": 4,'
 expect_out '"sparsity": 0.5,'
 expect_out '"energy": 0.5,'
 
-# n:m holds the values; the zeros that it lacks are not a loss, whatever their sign.
+# n:m stores the nonzeros; dropping zeros is lossless, whatever their sign.
 expect_exit 0 sten-convert masked.safetensors -o nm.safetensors --to nm:n=2,m=4 --lossless --json
 expect_out '"stored": 4,'
 expect_out '"fit": "lossless"'
 expect_exit 0 sten-energy nm.safetensors --against original.safetensors --json
 expect_out '"energy": 0.5,'
 
-# Where positions are free their bits are kept, as docs/formats.md says.
+# Layouts that can store any position keep -0.0 with its sign, as docs/formats.md says.
 for to in csr csc coo ell bcsr:h=4,w=4 bitmask masked; do
   expect_exit 0 sten-convert masked.safetensors -o sparse.safetensors --to $to --force --json
   expect_out '"stored": 7,'
@@ -34,7 +34,7 @@ for to in csr csc coo ell bcsr:h=4,w=4 bitmask masked; do
   expect_out '"sparsity": 0.5,'
 done
 
-# Sums beyond F64 are ratios like others.
+# The energy is correct even if the sums of magnitudes are beyond the range of F64.
 huge='\xff\xff\xff\xff\xff\xff\xef\x7f'
 safetensors in.safetensors "{$(entry w.weight F64 2,2 0 32)}" "$huge$huge$huge$huge"
 expect_exit 0 sten-prune in.safetensors -o half.safetensors --sparsity 0.5 --min-energy 0.5 --json

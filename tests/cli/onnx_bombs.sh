@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# ONNX models that request much in few bytes end within the time and memory that their size allows:
-# scripts/attack.sh, once, at 16 kB.
+# Small ONNX models that request huge amounts of work end within the time and memory that their size
+# allows. This is one pass of scripts/attack.sh at 16 kB.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 command -v python3 >/dev/null || exit 77

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Locations and suffixes of outputs: the suffix has to match the kind of the file.
+# Output paths: the ending of the name has to match the format that is written.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_recipe.sh"
@@ -15,11 +15,11 @@ refused() { # TEXT COMMAND...
   expect_exit 2 "${@:2}"
   expect_one_line_err
   expect_err "$1"
-  [ "$(ls -A)" = "$before" ] || fail "'${*:2}' left something: $(ls -A)"
+  [ "$(ls -A)" = "$before" ] || fail "'${*:2}' changed the files of the directory: $(ls -A)"
 }
 prune() { sten-prune in.safetensors --sparsity 0.5 "$@"; }
 
-# Kinds of files that are not written, in any case of letters, in a dry run too.
+# Endings of formats that are not written are rejected, in upper and lower case, also in a dry run.
 for name in x.pt x.pth x.bin x.ckpt x.pkl x.onnx x.h5 x.hdf5 x.keras x.ggml x.npz x.msgpack x.pb x.PT x.tar.gz x.json; do
   for dry in '' --dry-run; do
     held 96 refused "$name: the name is that of " prune -o $name $dry
@@ -33,14 +33,14 @@ for name in m.pt m.npy; do
 done
 refused 'x.onnx: the name is that of an ONNX model' sten-prune in.safetensors -o x.onnx --finetune 'cp {in} {out}' \
   --schedule linear:from=0,to=0.5,stages=1 --state S
-# What is written of a directory is one.
+# The output of a model directory or a training run is a directory, so a file ending is rejected.
 for name in x.pt x.safetensors x.npy x.h5/; do
   refused 'but the output is a directory (leave the ending out)' sten-prune hub -o $name --sparsity 0.5
   refused 'but the output is a directory (leave the ending out)' sten-train "$RECIPE" --out $name
   refused 'but the output is a directory (leave the ending out)' sten-train "$RECIPE" --out $name --dry-run
 done
 
-# Any other ending, or none, is free: safetensors all the same.
+# With any other ending, or none, the output is safetensors.
 for name in x x.sparse v1.2 .hidden; do
   expect_exit 0 prune -o $name
   cmp $name wanted || fail "$name differs"
@@ -48,30 +48,30 @@ for name in x x.sparse v1.2 .hidden; do
 done
 expect_exit 0 prune -o x.SafeTensors
 rm x.SafeTensors
-# A directory may be called as the input is; streams may be called anything.
+# An output directory may have the ending of the input directory; a FIFO may have any name.
 expect_exit 0 sten-prune hub.pt -o out.pt --sparsity 0.5
-[ -s out.pt/model.safetensors ] || fail 'there is no model in out.pt'
+[ -s out.pt/model.safetensors ] || fail 'out.pt/model.safetensors is missing or empty'
 mv out.pt in.npy
 expect_exit 0 sten-prune in.npy -o out.npy --sparsity 0.5
-[ -s out.npy/model.safetensors ] || fail 'there is no model in out.npy'
+[ -s out.npy/model.safetensors ] || fail 'out.npy/model.safetensors is missing or empty'
 rm -r in.npy out.npy
 mkfifo x.bin
 cat x.bin >got &
 expect_exit 0 prune -o x.bin
 wait $!
-cmp got wanted || fail 'a FIFO got something else'
+cmp got wanted || fail 'the FIFO received different bytes'
 rm x.bin got
 
-# DIR/ is where a file goes, under the input's name.
+# With -o DIR/ the output is written into DIR with the file name of the input.
 mkdir -p new/folder
 expect_exit 0 prune -o new/folder/
-cmp new/folder/in.safetensors wanted || fail 'new/folder/ has something else'
+cmp new/folder/in.safetensors wanted || fail 'new/folder/in.safetensors has different bytes'
 before=$(ls -A)
 refused 'new/folder/in.safetensors: exists (use --force to overwrite)' prune -o new/folder/
 expect_exit 0 prune -o new/folder// --force
 expect_exit 0 sten-convert in.safetensors -o new/ --to csr
-[ -s new/in.safetensors ] || fail 'sten-convert wrote nothing into new/'
-# Which says so where it is not there, and where the slash is missing.
+[ -s new/in.safetensors ] || fail 'sten-convert did not write new/in.safetensors'
+# The error says that DIR does not exist, or that the slash is missing.
 for dry in '' --dry-run; do
   expect_exit 1 prune -o missing/ $dry
   expect_err "missing/in.safetensors: directory 'missing"
@@ -82,9 +82,9 @@ done
 rm -r new
 before=$(ls -A)
 refused 'expected a file name, as standard input has none' sten-prune - -o new/ --sparsity 0.5 <in.safetensors
-# A directory for a directory.
+# The output of a model directory may end in a slash.
 expect_exit 0 sten-prune hub -o new/ --sparsity 0.5
-[ -s new/model.safetensors ] || fail 'new/ is not the model'
+[ -s new/model.safetensors ] || fail 'new/model.safetensors is missing or empty'
 rm -r new
 
 # The input is never written.

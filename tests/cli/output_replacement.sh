@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# An output appears whole or not at all, and nothing is overwritten without --force.
+# An output is written completely or not at all, and nothing is overwritten without --force.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 
@@ -14,26 +14,27 @@ refused() { # CODE TEXT COMMAND...
   expect_exit "$1" "${@:3}"
   expect_one_line_err
   expect_err "$2"
-  [ ! -s "$T/out" ] || fail "'${*:3}' printed something"
+  [ ! -s "$T/out" ] || fail "'${*:3}' printed to standard output"
 }
 
-# An existing file is refused, and with --force replaced, its permissions kept.
+# An existing output is an error; --force replaces the file and keeps its permissions.
 echo old >old.safetensors
 chmod 640 old.safetensors
 refused 2 'old.safetensors: exists (use --force to overwrite)' prune -o old.safetensors
 refused 2 'old.safetensors: exists (use --force to overwrite)' \
   sten-convert in.safetensors -o old.safetensors --to csr
-[ "$(cat old.safetensors)" = old ] || fail 'an output was touched without --force'
+[ "$(cat old.safetensors)" = old ] || fail 'an output was changed without --force'
 expect_exit 0 prune -o old.safetensors --force
 cmp old.safetensors wanted || fail '--force did not replace the output'
 [ "$(stat -c %a old.safetensors)" = 640 ] || fail '--force changed the permissions'
 expect_exit 0 prune -o old.safetensors -f
-# A new one has those that the umask gives.
+# The permissions of a new output follow the umask.
 (umask 027 && prune -o new.safetensors -q >/dev/null)
-[ "$(stat -c %a new.safetensors)" = 640 ] || fail 'the umask was not heeded'
+[ "$(stat -c %a new.safetensors)" = 640 ] ||
+  fail 'the permissions of a new output do not follow the umask'
 rm old.safetensors new.safetensors
 
-# The input itself, whatever it is called, is never written.
+# The input is never overwritten, even under another name.
 ln in.safetensors hard.safetensors
 ln -s in.safetensors soft.safetensors
 mkdir sub
@@ -46,23 +47,23 @@ done
 refused 2 'is the input' sten-prune soft.safetensors -o in.safetensors --sparsity 0.5 --force
 refused 2 'is the input' sten-prune - -o in.safetensors --sparsity 0.5 --force <in.safetensors
 refused 2 'in.safetensors: exists' sten-prune - -o in.safetensors --sparsity 0.5 <in.safetensors
-cmp in.safetensors original || fail 'the input was touched'
-# A link to another file is followed.
+cmp in.safetensors original || fail 'the input was changed'
+# A symbolic link to another file is followed.
 cp original other.safetensors
 ln -sf other.safetensors soft.safetensors
 expect_exit 0 prune -o soft.safetensors --force
-[ -L soft.safetensors ] || fail 'a link was replaced'
-cmp other.safetensors wanted || fail 'a link was not followed'
-# Written into by the shell, it could not be kept whole.
+[ -L soft.safetensors ] || fail 'the symbolic link was replaced'
+cmp other.safetensors wanted || fail 'the symbolic link was not followed'
+# Standard output redirected into the input is rejected too.
 status=0
 prune -o - --force >>in.safetensors 2>"$T/err" || status=$?
-[ $status = 2 ] || fail "'>> INPUT' ended with $status"
+[ $status = 2 ] || fail "'>> INPUT' ended with $status, not 2"
 expect_err 'standard output: the output is the input'
 cmp in.safetensors original || fail "'>> INPUT' wrote into the input"
 rm hard.safetensors soft.safetensors other.safetensors
 rmdir sub
 
-# Where nothing can be written: found before any work.
+# An output that cannot be written is reported before any work.
 refused 1 "missing/out.safetensors: directory 'missing': No such file or directory" \
   prune -o missing/out.safetensors
 refused 2 "'.': the output contains the input 'in.safetensors'" prune -o .
@@ -79,27 +80,27 @@ if [ "$(id -u)" != 0 ]; then
   rmdir readonly
 fi
 
-# A full disk.
+# A full disk is an error.
 if [ -w /dev/full ]; then
   refused 1 '/dev/full: No space left on device' prune -o /dev/full
   for command in 'prune -o -' 'prune --dry-run' 'sten-energy in.safetensors --json' \
     'sten-convert in.safetensors -o - --to csr'; do
     status=0
     $command >/dev/full 2>"$T/err" || status=$?
-    [ $status = 1 ] || fail "'$command >/dev/full' ended with $status"
+    [ $status = 1 ] || fail "'$command >/dev/full' ended with $status, not 1"
     expect_err 'standard output: No space left on device'
   done
 fi
 expect_exit 0 prune -o /dev/null
 
-# An output that only a link names so far.
+# If the output is a dangling symbolic link, its target is created.
 ln -s target.safetensors link.safetensors
 expect_exit 0 prune -o link.safetensors
-[ -L link.safetensors ] || fail 'a dangling link was replaced'
-cmp target.safetensors wanted || fail 'a dangling link was not followed'
+[ -L link.safetensors ] || fail 'the dangling symbolic link was replaced'
+cmp target.safetensors wanted || fail 'the target of the dangling symbolic link has different bytes'
 rm link.safetensors target.safetensors
 
-# A name that a shell would do things with, and one that is as long as names can be.
+# A name with special characters of the shell, and a name of the maximum length.
 for out in 'a b $(c) "d".safetensors' "$(repeat 255 x)"; do
   expect_exit 0 prune -o "$out"
   expect_exit 0 prune -o "$out" --force
@@ -108,4 +109,4 @@ for out in 'a b $(c) "d".safetensors' "$(repeat 255 x)"; do
 done
 
 [ "$(ls -A | tr '\n' ' ')" = 'in.safetensors original wanted ' ] ||
-  fail "something was left behind: $(ls -A)"
+  fail "unexpected files: $(ls -A)"

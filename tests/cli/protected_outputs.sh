@@ -20,9 +20,10 @@ for f in big/notes other/run/notes other/run/.git/HEAD home/letter M/.git/HEAD M
   echo mine >"$f"
 done
 
-# Everything there is; what was written to has another time.
+# Every file with type, mode, link target, size, modification time and inode, to detect any change.
 state() { (cd "$T" && find in 1 -printf '%p %y %m %l %s %T@ %i\n' | sort); }
-# refused TEXT COMMAND...: exit 2 with one line, and nothing has changed; refused1: exit 1.
+# refused TEXT COMMAND...: exit code 2, a one-line error with TEXT, and no file changed.
+# refused1 expects exit code 1 instead.
 refused() { refused_with 2 "$@"; }
 refused1() { refused_with 1 "$@"; }
 refused_with() {
@@ -31,14 +32,14 @@ refused_with() {
   expect_one_line_err
   expect_err "$2"
   state >"$T/after"
-  diff "$T/before" "$T/after" >&2 || fail "'${*:3}' changed something"
+  diff "$T/before" "$T/after" >&2 || fail "'${*:3}' was rejected but changed files"
 }
 
 prune() { sten-prune "$@" --sparsity 0.5; }
 convert() { sten-convert "$@" --to csr; }
 for run in prune convert; do
   for flags in '' -f '-f --dry-run'; do
-    # The input, and what it lies in.
+    # The output is the input, contains it or lies in it.
     refused 'the output contains the input' $run big/in -o big $flags
     for out in . .. ../. ../../3 M/.. "$PWD" "$T/1/"; do
       refused 'the output contains the input' $run M -o "$out" $flags
@@ -46,7 +47,7 @@ for run in prune convert; do
     for out in M M/ M/. M/sub/.. ../4/M; do refused 'is the input' $run M -o "$out" $flags; done
     refused 'lies in the input directory' $run M -o M/new $flags
     refused 'is the input' $run "$MODEL" -o "$MODEL" $flags
-    # Wherever the input is: the working directory and those above it, homes and the root.
+    # The working directory, its parents, a home directory and the root, with an input elsewhere.
     refused 'the working directory is never replaced' $run "$T/in" -o . $flags
     refused 'the working directory is never replaced' $run "$T/in" -o ../4/M/.. $flags
     held 76 refused 'a parent of the working directory is never replaced' $run "$T/in" -o .. $flags
@@ -54,7 +55,7 @@ for run in prune convert; do
     refused 'a home directory is never replaced' $run "$T/in" -o home $flags
     refused 'the output contains the input' $run "$T/in" -o / $flags
   done
-  # What no run wrote, and what only looks like a checkpoint.
+  # Directories with files that no run wrote, even if they look like a checkpoint.
   for flags in -f '-f --dry-run'; do
     refused "or they changed since: '.git', 'notes'" $run "$T/in" -o other/run $flags
     held 77 refused 'or they changed since: ' $run "$T/in" -o M $flags
@@ -62,19 +63,20 @@ for run in prune convert; do
   done
 done
 
-# Names that end in dots are what they lead to, and no two results are one.
+# An input that ends in . or .. is named after the directory that it resolves to, and two inputs may
+# not have the same name.
 expect_exit 0 prune M/sub/.. big/in/extra/.. --out-dir res -q
 [ "$(ls res)" = 'M
-in' ] || fail "results are called $(ls res)"
+in' ] || fail "expected results M and in, got $(ls res)"
 mkdir -p a/mb b
 cp -r "$T/in" a/ma
 cp -r "$T/in"/* a/mb
 for model in a/ma a/mb; do
   (cd $model && prune ../mb . --out-dir "../../res-${model##*/}" -q >"$T/out" 2>"$T/err") ||
-    [ $model = a/mb ] || fail 'two inputs by dots failed'
+    [ $model = a/mb ] || fail 'pruning the inputs ../mb and . failed'
 done
 [ "$(ls res-ma)" = 'ma
-mb' ] || fail "results are called $(ls res-ma)"
+mb' ] || fail "expected results ma and mb, got $(ls res-ma)"
 (
   cd a/mb
   refused "would both be written as 'mb'" prune ../mb . --out-dir ../../res2
@@ -85,7 +87,7 @@ cp "$MODEL" files/x.safetensors
 cp "$MODEL" files/out/y.safetensors
 refused 'is the input' prune files/x.safetensors files/out/y.safetensors --out-dir files/out -f
 
-# One place for one output, and one thing on standard output.
+# Outputs are neither inputs nor the same file, and only one of them goes to standard output.
 cp "$MODEL" in.safetensors
 cp in.safetensors m.safetensors
 expect_exit 0 prune in.safetensors -o p.safetensors --mask-out masks.safetensors -q
@@ -102,7 +104,7 @@ refused 'both want standard output' prune in.safetensors -o x --mask-out - --jso
 refused 'both want standard output' prune in.safetensors -o x --mask-out /dev/stdout --json
 refused 'is the input --against' sten-energy in.safetensors --sweep --plot m.safetensors --against m.safetensors -f
 
-# What cannot be written is found before the work, in a dry run too.
+# An output that cannot be written is rejected before any work, also in a dry run.
 for dry in '' --dry-run; do
   held 80 refused1 "directory '$(pwd -P)/nodir'" prune M -o nodir/x $dry
   refused1 "nodir/x: directory 'nodir'" prune in.safetensors -o nodir/x $dry
@@ -114,7 +116,7 @@ for dry in '' --dry-run; do
   refused 'a .npy file takes one dense tensor' prune in.safetensors -o x.npy --scope global $dry
 done
 
-# Stages find it before the first training, too.
+# Pruning in stages rejects it before the first training.
 echo x >there
 stages() {
   sten-prune "$@" --schedule linear:from=0,to=0.5,stages=2 --finetune 'touch trained; cp -r {in} {out}'
@@ -128,7 +130,7 @@ for dry in '' --dry-run; do
   refused1 "directory 'nodir'" stages in.safetensors -o nodir/x --state S $dry
   refused 'a .npy file takes one dense tensor' stages in.safetensors -o x.npy --state S $dry
   refused 'not replaced' stages "$T/in" -o other/run --state S -f $dry
-  # What a run keeps in its state is its own, and an input keeps none.
+  # No output may replace the run's files in the state directory, which may not lie in the input.
   for place in run.json curve.svg stage-001 stage-001/mask.safetensors; do
     refused 'where a run keeps its own files' stages in.safetensors -o S/$place --state S $dry
     refused 'where a run keeps its own files' stages in.safetensors -o x --mask-out S/$place --state ./S $dry
@@ -148,8 +150,8 @@ refused 'S: contains a run;' stages in.safetensors -o x --state S --dry-run
 expect_exit 0 stages in.safetensors -o S/new.safetensors --report S/report.json --state S --resume -q
 refused 'where a run keeps its own files' stages in.safetensors -o x --report S/run.json --state S --resume -f
 
-# Of many inputs, too: none of the results is what the run reads, by whatever link, and a dry run
-# needs no directory that the run would make.
+# With several inputs, too, no result may be a file that the run reads, even through a link. A dry
+# run does not need the directories that the run would create.
 mkdir links scores masked
 cp in.safetensors scores
 cp masks.safetensors masked/in.safetensors
@@ -160,18 +162,19 @@ refused 'is the input --scores' prune in.safetensors m.safetensors --out-dir sco
 refused 'is the input --mask' sten-prune in.safetensors --out-dir masked --mask masked/in.safetensors -f
 state >"$T/before"
 expect_exit 0 prune in.safetensors M --out-dir many/new --dry-run
-state | diff "$T/before" - || fail 'a dry run left something'
+state | diff "$T/before" - || fail 'a dry run changed files'
 refused1 "directory '$(pwd -P)/there'" prune in.safetensors M --out-dir there/new --dry-run
 
-# Links to what is not there yet lead to the place where it will be.
+# A dangling symbolic link as output stands for its target, which the run creates.
 ln -s later one
 ln -s ./later two
 refused 'are the same file' prune in.safetensors -o one --mask-out two -f
 expect_exit 0 prune M -o one -q
-[ -L one ] && [ -e later/config.json ] || fail 'a link is not followed'
+[ -L one ] && [ -e later/config.json ] || fail 'the target of the link was not written'
 expect_exit 0 prune M -o one -q -f
 
-# Its own earlier result, moved or copied too; the model and its masks come together.
+# --force replaces an earlier result even after it was moved. The model and its masks are written
+# together.
 expect_exit 0 prune M -o out -q
 mv out moved
 expect_exit 0 prune "$T/in" -o moved -f -q --mask-out new-masks.safetensors

@@ -15,12 +15,12 @@ expect_exit 0 sten-prune "$T/in" -o "$T/old" --sparsity 0.1 -q
 same() { diff -rq "$1" "$2" >"$T/diff" 2>&1; }
 n=${STEN_CRASHES:-8} absent=0 old=0 new=0
 for i in $(seq "$n"); do
-  # Every other time over an old directory.
+  # Every second run replaces an old directory.
   rm -rf "$T/target" "$T"/.target.sten-*
   if [ $((i % 2)) = 0 ]; then cp -r "$T/old" "$T/target"; fi
   kill_at $i $n $(prune "$T/target")
   if [ ! -e "$T/target" ]; then
-    [ $((i % 2)) = 1 ] || fail "kill $i: the old directory is gone"
+    [ $((i % 2)) = 1 ] || fail "kill $i: neither the old nor the new directory exists"
     absent=$((absent + 1))
   elif same "$T/target" "$T/new"; then
     new=$((new + 1))
@@ -34,5 +34,5 @@ done
 echo "$n kills: $absent absent, $old old, $new new"
 enough_kills
 held 71 expect_exit 0 $(prune "$T/target")
-same "$T/target" "$T/new" || fail "the run after the kills gave something else"
+same "$T/target" "$T/new" || fail "the run after the kills wrote a different directory"
 [ -z "$(find "$T" -name '.target.sten-*')" ] || fail "hidden directories were left"

@@ -5,12 +5,12 @@
 cd "$T"
 expect_exit 0 sten-prune "$MODEL" -o nm.safetensors --structure nm:n=2,m=4 --to nm
 golden prune_nm
-# --to alone asks for the structure; an --sparsity that agrees with it is welcome.
+# --to alone implies the structure, and a --sparsity that agrees with it is accepted.
 sten-prune "$MODEL" -o to.safetensors --to nm:n=2,m=4 -q >/dev/null
 cmp to.safetensors nm.safetensors || fail '--to nm:n=2,m=4 differs from --structure and --to nm'
 sten-prune "$MODEL" -o both.safetensors --to nm:n=2,m=4 --sparsity 0.5 -q >/dev/null
 cmp both.safetensors nm.safetensors || fail '--sparsity 0.5 changes the bytes'
-# The same pruning may be stored in any layout that holds it.
+# The pruned tensors can be stored in any layout that can represent them.
 sten-prune "$MODEL" -o masked.safetensors --structure nm:n=2,m=4 --to masked -q >/dev/null
 expect_exit 0 sten-convert masked.safetensors -o again.safetensors --to nm:n=2,m=4 --lossless
 expect_exit 0 sten-energy again.safetensors --against nm.safetensors --summary

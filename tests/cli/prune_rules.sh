@@ -6,12 +6,12 @@ cd "$T"
 
 w="$F2$F3$F4$F4"
 values() { data o.safetensors | od -An -v -tf4 -w16 | tr -s ' ' | sed 's/^ //'; }
-prunes() { # FILE VALUES: half of the tensors without a rule together, 2:4 of a.weight
+prunes() { # FILE VALUES: a global half of the tensors without a rule, 2:4 for a.weight
   expect_exit 0 sten-prune "$1" -o o.safetensors -f --to dense --sparsity 0.5 --scope global --rule a.weight=2:4
-  [ "$(values)" = "$2" ] || fail "$1 became $(values)"
+  [ "$(values)" = "$2" ] || fail "$1: expected $2, got $(values)"
 }
 
-# A tensor with a rule is not under the threshold: tensors that equal it are.
+# The global threshold excludes a tensor with a rule, but not the tensors that equal it.
 safetensors three.safetensors "{$(entry a.weight F32 1,4 0 16),$(entry b.weight F32 1,4 16 32),$(entry c.weight F32 1,4 32 48)}" \
   "$w$w$F1$F1$F1$F1"
 prunes three.safetensors '0 0 4 4
@@ -23,7 +23,7 @@ safetensors two.safetensors "{$(entry a.weight F32 1,4 0 16),$(entry b.weight F3
 prunes two.safetensors '0 0 4 4
 0 0 4 4'
 expect_out 'one threshold: 2 of the 4 weights of 1 tensors removed'
-# Those that are equal still count once.
+# Equal tensors without a rule count once.
 safetensors equal.safetensors "{$(entry a.weight F32 1,4 0 16),$(entry b.weight F32 1,4 16 32),$(entry c.weight F32 1,4 32 48)}" \
   "$w$w$w"
 prunes equal.safetensors '0 0 4 4

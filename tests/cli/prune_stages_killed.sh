@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# kill -9 at any moment of a staged run, then --resume: the bytes of an uninterrupted run.
+# A staged run that is killed at any moment and resumed writes the bytes of an uninterrupted run.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_trainer.sh"
 . "$(dirname "$0")/_kill.sh"
@@ -17,8 +17,8 @@ for i in $(seq "$STEN_CRASHES"); do
   kill_at $i "$STEN_CRASHES" stages out.safetensors state
   done=$(ls -d state/stage-* 2>/dev/null | wc -l)
   if [ ! -e out.safetensors ]; then (stages out.safetensors state --resume) >/dev/null; fi
-  cmp whole.safetensors out.safetensors || fail "killed after $done finished stages, a resumed run gives other bytes"
-  [ -z "$(ls -A state | grep -v -e '^stage-...$' -e '^run.json$' -e '^curve.svg$')" ] || fail "left in the state directory: $(ls -A state)"
+  cmp whole.safetensors out.safetensors || fail "the run that was killed after $done stages and resumed differs from the uninterrupted one"
+  [ -z "$(ls -A state | grep -v -e '^stage-...$' -e '^run.json$' -e '^curve.svg$')" ] || fail "unexpected files in the state directory: $(ls -A state)"
   echo "killed after $done of 4 stages: the same bytes"
 done
 enough_kills

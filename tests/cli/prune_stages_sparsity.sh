@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The sparsity of a stage is that of the trained model; {sparsity} is that of the masks.
+# The reported sparsity of a stage is that of the trained model; {sparsity} is that of the masks.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -14,8 +14,8 @@ print(sys.argv[3], file=open("log", "a"))
 END
 expect_exit 0 sten-prune in.safetensors -o out.safetensors --schedule linear:from=0,to=0.25,stages=1 --state run \
   --finetune "python3 train.py {in} {out} {sparsity}"
-[ "$(awk '$1 == 1 { print $2 }' out)" = 25.00 ] || fail 'the stage has another sparsity'
+[ "$(awk '$1 == 1 { print $2 }' out)" = 25.00 ] || fail 'expected sparsity 25.00 for stage 1'
 expect_out 'sparsity 25.00 % over 1 tensors after 1 of 1 stages'
 expect_out 'changed 2 pruned positions'
-[ "$(cat log)" = 0.25 ] || fail "{sparsity} was $(cat log)"
-[ "$(data out.safetensors | od -An -tf4 -w32 | tr -s ' ')" = ' 1 2 0 0 5 6 7 8' ] || fail 'other weights'
+[ "$(cat log)" = 0.25 ] || fail "expected {sparsity} to be 0.25, got $(cat log)"
+[ "$(data out.safetensors | od -An -tf4 -w32 | tr -s ' ')" = ' 1 2 0 0 5 6 7 8' ] || fail 'expected weights 1 2 0 0 5 6 7 8'

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Small files that claim large tensors: time and memory stay proportional to the stored bytes, or
-# the tensor is refused.
+# the tensor is rejected.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
 
-# Limits far above the need and far below the cost of what the file claims. The sanitizers reserve
-# more address space than any limit.
+# The memory limit is far above the need and far below the claimed sizes. Sanitizers reserve more
+# address space than any limit, so only the time is limited with them.
 bounded() { (ulimit -d 400000 && timeout 60 "$@"); }
 unlimited() { timeout 60 "$@"; }
 if bounded sten-energy --version >out 2>&1; then limit=bounded; else limit=unlimited; fi
@@ -16,20 +16,21 @@ refused_by() { # TEXT COMMAND...
   expect_exit 1 $limit "${@:2}"
   expect_one_line_err
   expect_err "'w.weight': $1"
-  [ ! -e new ] || fail 'an output was left'
+  [ ! -e new ] || fail 'a rejected run left an output'
 }
 
-# What is said of memory is the program's, not that of who started it; the sanitizers take as much.
+# The reported peak memory is that of the program, not that of its parent process. It is not checked
+# with sanitizers, which need as much themselves.
 if [ $limit = bounded ]; then
   (
     big=$(head -c 150000000 /dev/zero | tr '\0' x)
     expect_exit 0 sten-energy "$MODEL" --summary
   )
   peak=$(sed -n 's/.* s, peak memory \([0-9]*\).* MB$/\1/p' err)
-  [ "$peak" -lt 100 ] || fail "a small checkpoint takes $peak MB"
+  [ "$peak" -lt 100 ] || fail "a small checkpoint needs $peak MB, expected less than 100 MB"
 fi
 
-# Rows or columns beside a 0.
+# Empty tensors with a huge number of rows or columns.
 for shape in 1099511627776,0 0,3000000000 3000000000,0; do
   safetensors in.safetensors "{$(entry w.weight F32 $shape 0 0)}"
   for pattern in nm:n=2,m=4 nm:n=2,m=4,axis=0 nmg:n=2,m=4,g=4 nmg:n=2,m=4,g=4,axis=1; do
@@ -49,7 +50,7 @@ for shape in 1099511627776,0 0,3000000000 3000000000,0; do
   rm new
 done
 
-# One entry of 900 million, and of 2^51.
+# One nonzero among 900 million elements, and among 2^51.
 coo() { # SHAPE
   sparse in.safetensors coo "$1" \
     "$(part row I32 1 0 4),$(part col I32 1 4 8),$(part values F32 1 8 12)" "$(i32 5)$(i32 7)$F3"
@@ -76,7 +77,7 @@ expect_out '"nnz": 1,'
 ok sten-convert in.safetensors -o new --to csc
 ok sten-convert new -o again --to coo
 data in.safetensors >wanted
-data again | cmp - wanted || fail 'coo did not come back from csc'
+data again | cmp - wanted || fail 'conversion from coo to csc and back changed the data'
 rm new again
 if [ $limit = bounded ]; then
   for to in csr ell dense bitmask bcsr:h=4,w=4; do
@@ -85,7 +86,7 @@ if [ $limit = bounded ]; then
   refused_by 'out of memory' sten-prune in.safetensors -o new --sparsity 0.5 --include w.weight
 fi
 
-# Tensors whose sizes together are more than 64 bits hold.
+# Tensors whose total size overflows 64 bits.
 sizes=
 entries=
 for i in $(seq 40); do
@@ -96,7 +97,7 @@ safetensors in.safetensors "{\"__metadata__\":{${sizes#,}}$entries}"
 ok sten-energy in.safetensors --json
 expect_out '"sparsity": 1.0,'
 
-# Row and column numbers of 32 bits.
+# Row and column indices have 32 bits.
 ptr_one=$(le64 0 1 | od -An -v -tx1 | tr -d '\n' | sed 's/ /\\x/g')
 line() { # LAYOUT SHAPE
   sparse in.safetensors $1 $2 \
@@ -120,7 +121,7 @@ ok sten-energy in.safetensors
 expect_out ' 100.00 %'
 [ $limit = unlimited ] || refused_by 'out of memory' sten-convert in.safetensors -o new --to csr
 
-# A pattern table of 65536 x 65536 for a tensor of 4 elements.
+# Structures that need a pattern table of 65536 x 65536 for a tensor of 4 elements are rejected.
 safetensors in.safetensors "{$(entry w.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
 for spec in nmg:n=1,m=65536,g=1 nmg:n=1,m=16384,g=4; do
   refused_by "n=1" sten-convert in.safetensors -o new --to $spec
@@ -128,7 +129,7 @@ for spec in nmg:n=1,m=65536,g=1 nmg:n=1,m=16384,g=4; do
 done
 
 # Twenty thousand tensors, and as many masks and rules.
-many() { # NAMED DTYPE WIDTH
+many() { # FILE DTYPE WIDTH
   awk -v n=20000 -v d=$2 -v w=$3 'BEGIN {
     for (i = 0; i < n; ++i)
       printf "%s\"l.%d.weight\":{\"dtype\":\"%s\",\"shape\":[1,2],\"data_offsets\":[%d,%d]}",
@@ -144,7 +145,7 @@ expect_exit 0 timeout 120 sten-prune in.safetensors --dry-run --mask masks.safet
 expect_exit 0 timeout 120 sten-prune in.safetensors --dry-run --rules rules --summary
 held 89 expect_exit 0 timeout 120 sten-energy in.safetensors --against in.safetensors --summary
 
-# An input with directories too deep for any path is refused.
+# An input with directories too deep for any path is rejected.
 mkdir deep
 cp "$MODEL" deep
 (
@@ -158,10 +159,10 @@ cp "$MODEL" deep
 expect_exit 1 timeout 30 sten-prune deep -o new --sparsity 0.5
 expect_one_line_err
 held 95 expect_err 'File name too long'
-[ -z "$(find . -maxdepth 1 -name '.new*')" ] || fail 'something was left'
+[ -z "$(find . -maxdepth 1 -name '.new*')" ] || fail 'a temporary output was left'
 
-# What an error repeats of a file is a part of a line.
+# An error quotes only a part of a long line of a file.
 repeat 200000 word >rules
 expect_exit 2 sten-prune in.safetensors --dry-run --rules rules
 expect_one_line_err
-[ "$(wc -c <err)" -lt 1000 ] || fail "an error of $(wc -c <err) bytes"
+[ "$(wc -c <err)" -lt 1000 ] || fail "expected an error of less than 1000 bytes, got $(wc -c <err)"

@@ -16,14 +16,14 @@ expect_err 'has to end in .json, .csv, .md or .svg'
 expect_exit 2 rivals --sparsity 1.5
 expect_exit 2 rivals --threads 0
 
-# sten alone needs no other packages: both dense libraries and every layout, in each round.
+# --runtime sten needs no other packages. Each round measures both dense libraries and every layout.
 expect_exit 0 rivals --quick --runtime sten --form gemm --form linear --sparsity 0.5 --sparsity 0.9 \
   -o r.json -o r.csv -o r.md -o r.svg
 expect_out 'nmg:n=2,m=4,g=16'
 expect_out 'ratio: to the fastest dense product in float32 of the same form, shape and threads'
-[ "$(grep -c '^linear,96x192x256,1,0.9,sten,.*nmg:n=1,m=10,g=1' r.csv)" = 1 ] || fail 'r.csv lacks 1:10:1'
-grep -q '^|  | sten n:m:g, small g |.* ms) |.* ms) |$' r.md || fail 'r.md has no overview'
-grep -q '^| gemm | 96x192x256 | 1 | 50 % | sten |' r.md || fail 'r.md has no such row'
+[ "$(grep -c '^linear,96x192x256,1,0.9,sten,.*nmg:n=1,m=10,g=1' r.csv)" = 1 ] || fail 'expected exactly one row of linear, 1:10:1 in r.csv'
+grep -q '^|  | sten n:m:g, small g |.* ms) |.* ms) |$' r.md || fail 'r.md lacks the overview'
+grep -q '^| gemm | 96x192x256 | 1 | 50 % | sten |' r.md || fail 'r.md lacks the row of gemm at 50 %'
 python3 - <<'PYTHON' || fail 'the results are not as documented'
 import json, xml.dom.minidom
 d = json.load(open("r.json"))
@@ -38,9 +38,9 @@ assert "linear 96x192x256, 1 thread" in text and "sten n:m:g, small g" in text
 PYTHON
 expect_exit 0 rivals --merge r.json
 expect_exit 0 rivals --merge r.json -o r2.json
-cmp r.json r2.json || fail 'results change when they are read and written'
+cmp r.json r2.json || fail '--merge of a single file changes its results'
 
-# Ratios are those within a round, to the dense product of the least median, whoever made it.
+# Ratios are taken within each round, to the dense product with the lowest median of any runtime.
 PYTHONPATH=$STEN_SOURCE/scripts/bench/rivals python3 -B - <<'PYTHON' || fail 'the ratios are wrong'
 import json, measure, results
 setup = {"form": "gemm", "shape": [8, 8, 8], "threads": 2, "sparsities": [0.75], "version": "9", "precisions": []}
@@ -76,9 +76,10 @@ done
 expect_exit 1 rivals --merge missing.json
 expect_err 'missing.json'
 
-# What is missing is said, and nothing is overwritten.
+# Missing programs and environments are reported, and nothing is overwritten.
 mkdir mine && touch mine/file
 expect_exit 1 rivals --quick --venv mine
 expect_err 'mine: expected an environment of Python 3.11'
+[ -e mine/file ] || fail 'a folder that is not an environment was changed'
 STEN_BIN=$T/mine expect_exit 1 rivals --quick --runtime sten
 expect_err 'sten-bench is missing: build first, or set STEN_BIN'

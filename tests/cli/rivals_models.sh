@@ -18,7 +18,7 @@ expect_err '--batch needs --tokens'
 expect_exit 2 rivals bert-base -o table.txt
 expect_err 'has to end in .json, .csv, .md or .svg'
 
-# Ratios are those within a round. bfloat16 is neither the best rival nor what others are compared to.
+# Ratios are taken within each round. A bfloat16 run is neither the best rival nor the baseline.
 export PYTHONPATH=$STEN_SOURCE/scripts/bench/rivals
 python3 -B - <<'PYTHON' || fail 'the ratios are wrong'
 import json, measure, model_measure, model_plan
@@ -57,11 +57,11 @@ for line in '2x128 8x64 1 dense 0 % float32 13.0 OpenVINO 12.0 0.923 0.923 0.923
   '2x128 8x64 1 PyTorch 9 float32 20.0 0.600 1e 06 4'; do
   grep -qFx "$line" squeezed.txt || fail "the table lacks '$line'"
 done
-grep -q '^2x128  8x16  ' out || fail 'a model without rivals is not in the table'
-grep -q '^| 2x128 | 8x64 | 1 | 1:4:4 | 75 % | float32 | 6.00 | DeepSparse | 10.0 | 1.50 |' all.md || fail 'all.md has no such row'
-[ "$(grep -c '^2x128,8,64,1,' all.csv)" = 9 ] || fail 'all.csv has not each measurement'
+grep -q '^2x128  8x16  ' out || fail 'the table lacks the model without rivals'
+grep -q '^| 2x128 | 8x64 | 1 | 1:4:4 | 75 % | float32 | 6.00 | DeepSparse | 10.0 | 1.50 |' all.md || fail 'all.md lacks the row of 1:4:4'
+[ "$(grep -c '^2x128,8,64,1,' all.csv)" = 9 ] || fail 'expected 9 rows of 2x128, 8x64 in all.csv'
 expect_exit 0 rivals 2x128 --merge all.json --csv
-cmp out all.csv || fail '--csv prints something else than all.csv has'
+cmp out all.csv || fail 'the output of --csv differs from all.csv'
 python3 - <<'PYTHON' || fail 'the chart is wrong'
 import xml.dom.minidom
 svg = xml.dom.minidom.parse("all.svg")
@@ -82,8 +82,8 @@ echo '{"schema": 1, "machine": {}, "results": []}' >products.json
 expect_exit 1 rivals 2x128 --merge products.json
 expect_err 'products.json: not results of scripts/rivals.sh'
 
-# The ids that all get are what NumPy would write: sten-run takes them.
-python3 -B - "$STEN_SOURCE/recipes/models/shakespeare-bert" <<'PYTHON' || fail 'sten is not measured'
+# The token ids for all runtimes are written in NumPy's format, which sten-run reads.
+python3 -B - "$STEN_SOURCE/recipes/models/shakespeare-bert" <<'PYTHON' || fail 'measuring sten on the token ids failed'
 import sys, model_measure, model_plan
 model_plan.VOCABULARY = 70
 model_measure.write_ids("ids.npy", 3, 16)
@@ -96,9 +96,10 @@ assert sten.took > 0 and sten.record["ms"][0] > 0
 assert b"(3, 16, 70)" in open("y.npy", "rb").read(80)
 PYTHON
 
-# What is missing is said, and nothing is overwritten.
+# Missing programs and environments are reported, and nothing is overwritten.
 mkdir mine && touch mine/file
 expect_exit 1 rivals 2x128 --venv mine
 expect_err 'mine: expected an environment of Python 3.11'
+[ -e mine/file ] || fail 'a folder that is not an environment was changed'
 STEN_BIN=$T/mine expect_exit 1 rivals 2x128
 expect_err 'sten-run is missing: build first, or set STEN_BIN'

@@ -35,7 +35,7 @@ PYTHON
 expect_exit 0 "$STEN_SOURCE/scripts/rivals.sh" --merge new.json --merge old.json -o all.md -o all.svg -o all.csv
 expect_out 'fastest of linear 96x192x256, 1 thread: nmgv:n=1,m=4,g=2,v=32 in bfloat16 by sten 9, 1.00 ms; of dense ones dense in bfloat16 by sten 9, 2.00 ms'
 expect_out 'to bfloat16: to the fastest dense product in bfloat16'
-grep -q '^linear,96x192x256,1,0,oneDNN,2,dense,bfloat16,amx,,3.0,0.002,4.0,4.0,4.0,' all.csv || fail 'all.csv has no such row'
-grep -q '^gemm,96x192x256,1,0,oneDNN,2,dense,float32,' all.csv || fail 'results from before precisions are lost'
-grep -qF 'in bfloat16 (sten 9): 2.00 ms' all.md || fail 'all.md does not say what dense bfloat16 takes'
-grep -qF 'sten nmgv, bfloat16' all.svg || fail 'the chart lacks a line'
+grep -q '^linear,96x192x256,1,0,oneDNN,2,dense,bfloat16,amx,,3.0,0.002,4.0,4.0,4.0,' all.csv || fail 'all.csv lacks the row of oneDNN in bfloat16'
+grep -q '^gemm,96x192x256,1,0,oneDNN,2,dense,float32,' all.csv || fail 'all.csv lacks results from a file without precisions'
+grep -qF 'in bfloat16 (sten 9): 2.00 ms' all.md || fail 'all.md lacks the time of the dense product in bfloat16'
+grep -qF 'sten nmgv, bfloat16' all.svg || fail 'all.svg lacks the line of sten nmgv in bfloat16'

@@ -2,7 +2,7 @@
 # Rules per tensor: the first matching rule decides, and unused rules are reported.
 . "$(dirname "$0")/_lib.sh"
 
-row() { grep "^$1 " "$T/out" || fail "no row of $1"; }
+row() { grep "^$1 " "$T/out" || fail "the table lacks the row of $1"; }
 L=bert.encoder.layer.0
 expect_exit 0 sten-prune "$MODEL" -o "$T/m.safetensors" --sparsity 0.8 --to auto \
   --rule '*query.weight=nm:n=2,m=4' --rule '*key.weight=nmg:n=1,m=4,g=4' --rule '*value.weight=keep' \
@@ -11,14 +11,15 @@ row $L.attention.self.query.weight | grep -q 'nm:n=2,m=4 .* 50.00 %' || fail "qu
 row $L.attention.self.key.weight | grep -q 'nmg:n=1,m=4,g=4 .* 75.00 %' || fail "key is not 1:4:4"
 row $L.intermediate.dense.weight | grep -q 'magnitude:sparsity=0.5 .* 50.00 %' || fail "the rest is not at 50 %"
 row cls.predictions.transform.dense.weight | grep -q 'magnitude:sparsity=0.8 .* 80.00 %' || fail "the head is not at 80 %"
-row bert.embeddings.word_embeddings.weight | grep -q 'threshold:at=0.01' || fail "a rule does not choose its tensor"
-grep -q "^$L.attention.self.value.weight " "$T/out" && fail "value was to be kept"
+row bert.embeddings.word_embeddings.weight | grep -q 'threshold:at=0.01' || fail "the rule of word_embeddings was not applied"
+grep -q "^$L.attention.self.value.weight " "$T/out" && fail "value was pruned despite its rule keep"
 expect_exit 0 sten-energy "$T/m.safetensors"
 row $L.attention.self.query.weight | grep -q ' nm:n=2,m=4 ' || fail "--to auto does not store 2:4 as nm"
 row $L.attention.self.key.weight | grep -q ' nmg:n=1,m=4,g=4 ' || fail "--to auto does not store 1:4:4 as nmg"
 row $L.intermediate.dense.weight | grep -q ' bitmask ' || fail "--to auto does not store the rest as bitmask"
 
-# From a file, with comments; the command line's rules come first. Alone they need no --sparsity.
+# A file of rules may have comments, rules on the command line take precedence, and rules without
+# --sparsity are enough.
 printf '# attention\n\n  *query.weight = nm:n=1,m=4 # x=y \r\n*key.weight=random:fraction=0.3\n' >"$T/rules"
 expect_exit 0 sten-prune "$MODEL" --dry-run --rules "$T/rules" --rule '*.0.*query.weight=keep' --summary
 expect_out "pruned 7 of 74 tensors"
@@ -51,6 +52,6 @@ expect_exit 1 sten-prune "$MODEL" --dry-run --rules "$T/rules" --sparsity 0.5
 expect_err 'rules: expected at most 65536 rules'
 wrong "no argument for repetition" --rule 're:(*=keep' --sparsity 0.5
 
-# A rule that never comes first is told.
+# A rule that never comes first is reported.
 expect_exit 0 sten-prune "$MODEL" --dry-run --sparsity 0.5 --rule '*query*=keep' --rule '*.0.*query.weight=nm:n=2,m=4'
 expect_err "--rule '*.0.*query.weight' has no effect"

@@ -96,11 +96,11 @@ sed -i 's/BertForMaskedLM/BertModel/' states/config.json
 refused 121 2 'states/config.json is a BertModel, which has no loss (use --input)' states --data rows.csv
 expect_exit 0 sten-run states --input ids.npy --threads 1
 expect_out last_hidden_state
-# Training gives it a head.
+# Training adds a language model head, which the saved config names.
 head -c 4000 "$STEN_SOURCE/recipes/data/tinyshakespeare.txt" >short.txt
 expect_exit 0 sten-train "$STEN_SOURCE/recipes/shakespeare-bert-dense.json" --out words -q --threads 1 --set steps=1 --set rate.warmup=0 \
   --set batch=2 --set data.text="$PWD/short.txt" --set model.config="$PWD/states/config.json" --set model.weights="$bert/model.safetensors"
-grep -q BertForMaskedLM words/config.json || fail "a trained BertForMaskedLM is not called so"
+grep -q BertForMaskedLM words/config.json || fail "words/config.json does not name BertForMaskedLM"
 refused 121 2 '--input and --data exclude each other' run --input x.npy --data rows.csv
 
 expect_exit 2 sten-run run -o nothing=y2.npy
@@ -127,7 +127,7 @@ refused 123 1 "is F32 [2, 2], but 'layers.1' of five is F32 [2, 5]" run --agains
 refused 123 2 "'nowhere' matches none" run --layouts 'nowhere=csr'
 refused 123 2 "layers.0.weight" run --layouts 'layers.0.weight=nm:n=1,m=4'
 
-# What is asked of a text besides, and would not be done.
+# Options that --fill would ignore are rejected.
 of_text() { # of_text TEXT ARGUMENT...
   expect_exit 2 sten-run "${@:2}"
   expect_one_line_err
@@ -139,7 +139,7 @@ of_text '--fill: expected a BertForMaskedLM, got states/config.json' states --fi
 of_text '--config: expected a weights-only model' "$bert" --fill 'a[MASK]' --config recipe.json
 of_text "'nowhere' matches none" "$bert" --fill 'a[MASK]' --layouts 'nowhere=csr'
 
-# What continues no text, and what cannot be continued.
+# Models that cannot generate text, and texts that cannot be continued.
 printf '{"[UNK]": 0, "a": 1, "b": 2, "c": 3}' >vocab.json
 for _ in $(seq 60); do printf abc; done >text.txt
 printf '{"model_type": "gpt2", "vocab_size": 4, "n_positions": 8, "n_embd": 8, "n_layer": 1, "n_head": 2}' >config.json
@@ -183,7 +183,7 @@ generates 126 'options of text generation need --generate N' gpt --stop a
 generates 126 '--batch needs --prompts' gpt --generate 2 --prompt abc --batch 2
 generates 126 '--top-k needs --temperature' gpt --generate 2 --text abc --top 3
 generates 126 '--prompt needs --generate' gpt --text abc
-prompts() { # prompts TEXT LINE: what a file with the line gets
+prompts() { # prompts TEXT LINE: the error for a file of prompts with LINE
   printf '%s\n' '{"prompt": "a"}' "$2" >prompts.jsonl
   expect_exit "${code:-1}" sten-run gpt --generate 2 --prompts prompts.jsonl
   expect_one_line_err
@@ -245,7 +245,7 @@ evaluates 2 '--max-perplexity must be a number, got nan' gpt --data abc.txt --ma
 printf 'a' >one.txt
 evaluates 1 'one.txt: expected 2 tokens or more, got 1' gpt --data one.txt --window 4
 evaluates 2 '--generate excludes' gpt --generate 2 --prompt a --window 4
-questions() { # questions TEXT LINE: what a file with the line gets
+questions() { # questions TEXT LINE: the error for a file of questions with LINE
   printf '%s\n' '{"prompt": "a", "choices": ["b", "c"], "answer": 0, "delimiter": ""}' "$2" >questions.jsonl
   expect_exit 1 sten-run gpt --data questions.jsonl
   expect_one_line_err
@@ -261,7 +261,7 @@ questions '11 tokens exceed the 8 positions of gpt' \
   '{"prompt": "abcabc", "choices": ["abcabc"], "answer": 0, "delimiter": ""}'
 questions 'expected a prompt, since the tokenizer has no start token' \
   '{"prompt": "", "choices": ["abc"], "answer": 0, "delimiter": ""}'
-# White space of Unicode at the end of a prompt belongs to the choice.
+# Unicode white space at the end of a prompt counts as part of the choice.
 questions 'expected a prompt, since the tokenizer has no start token' \
   '{"prompt": "\u3000", "choices": ["abc"], "answer": 0, "delimiter": ""}'
 echo >questions.jsonl

@@ -4,4 +4,4 @@
 . "$(dirname "$0")/_docs.sh"
 
 run_commands docs/running.md 6
-for file in logits.npy pruned.safetensors; do [ -s $file ] || fail "there is no $file"; done
+for file in logits.npy pruned.safetensors; do [ -s $file ] || fail "$file is missing or empty"; done

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# sten-run names operators that ignore zeros, and layouts that are slower than dense by cached
-# times. Only --fail-if-slower measures.
+# sten-run reports operators that ignore zeros, and layouts that are slower than dense according to
+# cached times. --fail-if-slower measures times that are missing.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 sten-train "$STEN_SOURCE/recipes/digits-mlp-one-shot.json" --out run -q --threads 1 --set sparsity.0.save=csr
 cache=$STEN_CACHE/layouts.json
 
-# Without a cache nothing is known, and nothing is measured.
+# Without a cache, no layout is reported as slower, and nothing is measured.
 expect_exit 0 sten-run run --threads 1 --json
-grep -q 'slower_than_dense' out && fail 'a layout is slower without a measurement'
+grep -q 'slower_than_dense' out && fail 'a layout is reported as slower without a measurement'
 [ ! -e "$STEN_CACHE" ] || fail 'layouts were measured by default'
 
-# By the times in the cache, whatever they are.
+# The times in the cache decide, even if they are edited.
 sten-run run --layouts auto --threads 1 -q >/dev/null
 [ -s "$cache" ] || fail '--layouts auto left no cache'
 times() { # times CSR DENSE
@@ -30,19 +30,19 @@ expect_exit 3 sten-run run --threads 1 --fail-if-slower -o y.npy
 expect_err 'are slower in their layouts than dense on this machine: '
 [ ! -e y.npy ] || fail 'outputs of a failed check were written'
 expect_exit 0 sten-run run --threads 1 --fail-if-slower --layouts auto
-grep -q 'slower' out && fail 'a layout of --layouts auto is slower than dense'
+grep -q 'slower' out && fail 'a layout that --layouts auto chose is reported as slower than dense'
 expect_exit 0 sten-run run --threads 1 --fail-if-slower --layouts '*.weight=dense'
-# Less than the scatter of measurements does not count.
+# A difference below the scatter of measurements does not count.
 for csr in 0.25 0.26; do
   times $csr 0.25
   expect_exit 0 sten-run run --threads 1 --fail-if-slower
 done
 
-# What is not in the cache is measured where the flag asks for it, once.
+# --fail-if-slower measures times that are not in the cache, once.
 rm -r "$STEN_CACHE"
 status=0
 sten-run run --threads 1 --fail-if-slower >out 2>err || status=$?
-[ $status = 0 ] || [ $status = 3 ] || fail "--fail-if-slower ended with $status"
+[ $status = 0 ] || [ $status = 3 ] || fail "--fail-if-slower: expected exit 0 or 3, got $status"
 times 0.75 0.25
 expect_exit 3 sten-run run --threads 1 --fail-if-slower --json
 expect_out '"times": "cache"'
@@ -50,9 +50,9 @@ expect_out '"ok": false'
 expect_exit 2 sten-run run --fail-if-slower --fill 'a[MASK]'
 expect_err '--fill excludes --fail-if-slower'
 
-# Zeros that operators multiply, too.
+# Operators that multiply zeros instead of skipping them are reported, too.
 expect_exit 0 sten-run run --threads 1
-grep -q 'ignore' out && fail 'a product of csr ignores zeros'
+grep -q 'ignore' out && fail 'a csr product is reported to ignore zeros'
 for layout in dense masked; do
   expect_exit 0 sten-run run --threads 1 --layouts "*.weight=$layout"
   expect_out 'linear ignores the zeros of '

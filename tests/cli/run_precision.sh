@@ -4,7 +4,7 @@
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 models="$STEN_SOURCE/recipes/models" data=data.json
-# Of the text, the last hundredth.
+# The test split is the last hundredth of the text.
 sed -e "s#\"\(data\|models\)/#\"$STEN_SOURCE/recipes/\1/#" \
   -e 's/"train": 0.9,/"train": 0.985,/; s/"validation": 0.05/"validation": 0.005/' \
   "$STEN_SOURCE/recipes/shakespeare-bert-dense.json" >$data
@@ -27,7 +27,7 @@ for precision in float32 bf16; do
     --precision "$precision" --against "$models/shakespeare-bert" --min-agreement 0.97
 done
 
-# What is not a precision, and patterns of nothing.
+# Unknown precisions and patterns that match nothing are rejected.
 expect_exit 2 sten-run "$models/shakespeare-bert" --data "$data" --precision int8
 expect_err "--precision: unknown precision 'int8' (expected one of bf16"
 expect_exit 2 sten-run "$models/shakespeare-bert" --data "$data" --precision 'nothing=bf16'

@@ -11,16 +11,16 @@ for command in 'sten-prune --sparsity 0.5' 'sten-prune --sparsity 0.5 --keep-oth
   rm -rf copied
   expect_exit 0 $command run -o copied --include 'layers.*.weight'
   expect_out "$left"
-  [ "$(files copied)" = 'model.safetensors notes.txt recipe.json ' ] || fail "$command: it has $(files copied)"
+  [ "$(files copied)" = 'model.safetensors notes.txt recipe.json ' ] || fail "$command: expected model.safetensors, notes.txt and recipe.json, got $(files copied)"
   expect_exit 0 sten-run copied
 done
 expect_exit 0 sten-prune run --sparsity 0.5 --include 'layers.*.weight' --dry-run
 expect_out "$left"
 
-# Files of those names that no run left are a directory's own.
+# Files with these names are copied if no training run wrote them.
 mkdir own
 cp run/model.safetensors run/metrics.jsonl run/summary.json own
 echo '{"program": "another"}' >own/run.json
 rm -rf copied
 expect_exit 0 sten-convert own -o copied --to dense --include 'layers.*.weight'
-[ "$(files copied)" = 'metrics.jsonl model.safetensors run.json summary.json ' ] || fail "it has $(files copied)"
+[ "$(files copied)" = 'metrics.jsonl model.safetensors run.json summary.json ' ] || fail "expected all files of the input, got $(files copied)"

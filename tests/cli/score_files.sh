@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Score files: movement, gradient and l0, blocks, and invalid files.
+# Score files for movement, gradient and l0, block pruning, and invalid score files.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -13,9 +13,10 @@ safetensors s.safetensors "{$(entry other F32 1 0 4),$(entry a.weight F32 2,2 4 
 values() { data "$1" | od -An -tf4 -w64 | tr -s ' ' | sed 's/^ //'; }
 prunes() { # VALUES ARGUMENT...
   expect_exit 0 sten-prune w.safetensors -o o.safetensors -f -q "${@:2}"
-  [ "$(values o.safetensors)" = "$1" ] || fail "'${*:2}' gave $(values o.safetensors), not $1"
+  [ "$(values o.safetensors)" = "$1" ] ||
+    fail "'${*:2}': expected the values $1, got $(values o.safetensors)"
 }
-# Scores 3 -2 0 -3; products with the weights 3 -4 0 -12.
+# The scores are 3 -2 0 -3; the products of scores and weights are 3 -4 0 -12.
 prunes '1 2 3 0' --method movement --scores s.safetensors --sparsity 0.25
 prunes '1 0 3 0' --method movement --scores s.safetensors --sparsity 0.5
 prunes '1 0 0 0' --method movement --scores s.safetensors --sparsity 0.75
@@ -31,16 +32,16 @@ prunes '0 0 3 4' --structure block:h=1,w=2 --sparsity 0.5 --method gradient --sc
 prunes '0 0 3 4' --structure block:h=1,w=2 --sparsity 0.5 --scope global
 prunes '1 2 3 4' --rule '*=relu'
 prunes '0 0 3 4' --rule '*=block-magnitude:sparsity=0.5,h=1,w=2'
-header o.safetensors | grep -qF 'block-magnitude:sparsity=0.5,h=1,w=2' || fail "the provenance does not say how"
+header o.safetensors | grep -qF 'block-magnitude:sparsity=0.5,h=1,w=2' || fail "the provenance lacks the sparsifier"
 
-# The report names the method; the energy is that of the magnitudes.
+# The report names the method. Energy is computed from magnitudes, not from scores.
 expect_exit 0 sten-prune w.safetensors --dry-run --method movement --scores s.safetensors --sparsity 0.5 --json
 expect_out '"sparsifier": "movement:sparsity=0.5"'
 expect_out '"energy": 0.4'
 expect_exit 0 sten-prune w.safetensors --dry-run --structure block:h=1,w=2 --sparsity 0.5 --scope global
 expect_out "one threshold: 1 of the 2 blocks of 1 tensors removed"
 
-# One threshold over tensors whose scores differ in sign and dtype: 5 of 8 go.
+# One threshold over tensors whose scores differ in sign and dtype: 5 of 8 weights are pruned.
 safetensors two.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight F16 2,2 16 24)}" \
   "$F1$F2$F3$F4\x00\x3c\x00\x3c\x00\x3c\x00\x3c"
 safetensors s2.safetensors "{$(entry b.weight F32 2,2 0 16),$(entry a.weight F16 2,2 16 24)}" \
@@ -48,18 +49,18 @@ safetensors s2.safetensors "{$(entry b.weight F32 2,2 0 16),$(entry a.weight F16
 expect_exit 0 sten-prune two.safetensors -o o2.safetensors -q --method movement --scope global --sparsity 0.625 \
   --scores s2.safetensors
 [ "$(data o2.safetensors | od -An -tx1 -w64 | tr -d ' \n')" = "000000000000000000000000000080400000"0000003c003c ] ||
-  fail "movement under one threshold keeps others: $(data o2.safetensors | od -An -tx1 -w64)"
+  fail "movement with one threshold: wrong weights kept: $(data o2.safetensors | od -An -tx1 -w64)"
 expect_exit 0 sten-prune two.safetensors --dry-run --method movement --scope global --sparsity 0.25 --scores s2.safetensors
 expect_out "one threshold: 2 of the 8 weights of 2 tensors removed"
 
-# Files of scores that do not fit.
+# Score files that are invalid or do not match the tensors.
 refuse() { # TEXT HEADER DATA
   safetensors bad.safetensors "$2" "$3"
   for how in '--method movement --sparsity 0.5' '--method gradient --sparsity 0.5' '--method l0'; do
     expect_exit 1 sten-prune w.safetensors -o no.safetensors $how --scores bad.safetensors
     expect_err "bad.safetensors: $1"
     expect_one_line_err
-    [ ! -e no.safetensors ] || fail "an output was left"
+    [ ! -e no.safetensors ] || fail "the rejected run left an output"
   done
 }
 refuse "missing scores 'a.weight', did you mean 'a.weigth'?" "{$(entry a.weigth F32 2,2 0 16)}" "$F1$F1$F1$F1"
@@ -74,7 +75,7 @@ wrong() { # TEXT ARGUMENT...
   expect_exit 2 sten-prune w.safetensors -o no.safetensors "${@:2}"
   expect_err "$1"
   expect_one_line_err
-  [ ! -e no.safetensors ] || fail "an output was left"
+  [ ! -e no.safetensors ] || fail "the rejected run left an output"
 }
 S='--scores s.safetensors'
 wrong '--method movement needs --scores FILE' --method movement --sparsity 0.5
@@ -97,10 +98,11 @@ wrong 'no own sparsifier' --rule '*=resparsify'
 wrong '--mask excludes --sparsity' --mask s.safetensors $S
 status=0
 sten-prune - -o no.safetensors --method l0 --scores - <w.safetensors >out 2>err || status=$?
-[ $status = 2 ] || fail "both from standard input ended with $status"
+[ $status = 2 ] ||
+  fail "model and scores both from standard input: expected exit code 2, got $status"
 expect_err 'standard input cannot be both'
 
-# Blocks go into the layout of blocks.
+# A block-pruned tensor can be stored in the block layout bcsr.
 expect_exit 0 sten-prune w.safetensors -o b.safetensors -q --structure block:h=1,w=2 --sparsity 0.5 --to bcsr
 expect_exit 0 sten-energy b.safetensors
 expect_out 'bcsr:h=1,w=2'

@@ -5,7 +5,7 @@ cd "$T"
 ln -s "$MODEL" in.safetensors
 few="--include bert.encoder.layer.0.attention.self.*.weight"
 
-# same LONG... -- SHORT...: the same bytes, as the provenance has the long form.
+# same LONG... -- SHORT...: both give the same bytes, because the provenance records the long form.
 same() {
   long=()
   while [ "$1" != -- ]; do
@@ -14,7 +14,7 @@ same() {
   done
   expect_exit 0 sten-prune in.safetensors -o long.safetensors -f -q "${long[@]}"
   expect_exit 0 sten-prune in.safetensors -o short.safetensors -f -q "${@:2}"
-  cmp long.safetensors short.safetensors || fail "'${*:2}' is not '${long[*]}'"
+  cmp long.safetensors short.safetensors || fail "'${*:2}' and '${long[*]}' give different files"
 }
 same $few --structure nm:n=2,m=4 -- $few --structure 2:4
 same $few --structure nm:n=2,m=4,axis=0 --to nm -- $few --structure 2:4@0 --to nm
@@ -40,7 +40,8 @@ expect_err '--sparsity must be in [0, 1], got 1.01'
 sten-prune in.safetensors -o pruned.safetensors -q --structure 2:4
 expect_exit 0 sten-convert pruned.safetensors -f -o long.safetensors --to nm:n=2,m=4 -q
 expect_exit 0 sten-convert pruned.safetensors -f -o short.safetensors --to 2:4 -q
-cmp long.safetensors short.safetensors || fail 'sten-convert takes 2:4 for something else'
+cmp long.safetensors short.safetensors ||
+  fail 'sten-convert: 2:4 and nm:n=2,m=4 give different files'
 for spec in 2:4 per-block:n=2,m=4; do
   expect_exit 0 sten-energy pruned.safetensors --require "bert.encoder.*=$spec" --min-sparsity 50%
 done

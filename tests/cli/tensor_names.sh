@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Tensor names can have any script, blanks and quotes; they are escaped on a terminal.
+# Tensor names can contain any script, blanks and quotes. Control characters in names are escaped.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 
@@ -26,7 +26,7 @@ expect_out '"selected": 10,'
 expect_out "\"name\": \"it's \\\"so\\\".weight\""
 expect_out '"name": "a/b\\c.weight"'
 expect_out '"name": "🙂.weight"'
-# Each by its own name; characters that mean something in a glob are put in brackets.
+# --include selects each tensor by its exact name; glob characters are escaped with brackets.
 for name in "${names[@]}"; do
   [ "$name" != 'a|b*c?[d].weight' ] || name='a|b[*]c[?][[]d].weight'
   expect_exit 0 sten-energy dense.safetensors --include="$name" --json
@@ -36,27 +36,28 @@ expect_exit 0 sten-energy dense.safetensors --include '*слой*' --include 're
 expect_out '"selected": 2,'
 expect_exit 2 sten-energy dense.safetensors --include 'слои.1.weight'
 expect_err "did you mean 'слой.1.weight'?"
-# A bar makes no column of a Markdown table, a comma none of a CSV one.
+# A bar in a name does not split a Markdown cell, and a comma does not split a CSV field.
 expect_exit 0 sten-energy dense.safetensors --report report.md
-grep -qF '| a\|b\*c?\[d\].weight | 2x2 |' report.md || fail 'Markdown breaks at a bar'
+grep -qF '| a\|b\*c?\[d\].weight | 2x2 |' report.md || fail 'a bar is not escaped in Markdown'
 expect_exit 0 sten-energy dense.safetensors --report report.csv
-grep -qF '"a,b=c:d.weight",2x2,' report.csv || fail 'CSV breaks at a comma'
-grep -qF '"it'"'"'s ""so"".weight",2x2,' report.csv || fail 'CSV breaks at a quote'
+grep -qF '"a,b=c:d.weight",2x2,' report.csv || fail 'a name with a comma is not quoted in CSV'
+grep -qF '"it'"'"'s ""so"".weight",2x2,' report.csv || fail 'a quote is not escaped in CSV'
 
-# Natural order: 2 before 10.
+# Tables list tensors in natural order: 2 before 10.
 safetensors in.safetensors "{$(entry l.10.weight F32 1,1 0 4),$(entry l.2.weight F32 1,1 4 8)}" \
   "$F1$F2"
 expect_exit 0 sten-energy in.safetensors
 grep -oE '^l\.[0-9]+' out | tr '\n' ' ' | grep -qx 'l.2 l.10 ' || fail 'l.10 comes before l.2'
 
-# What would drive a terminal is shown, not done: in a tensor's name, metadata, a file's name and
-# what the user types.
+# Control characters of a tensor name, metadata, a file name or the command line are printed as
+# escaped text, so that they cannot control the terminal.
 escape=$(printf '\033')
-quiet() { # COMMAND...: whatever it says, there is no escape sequence in it
+quiet() { # quiet COMMAND...: the output has no control characters
   "$@" >out 2>err || true
-  [ -s err ] || fail "'$*' says nothing"
-  cat out err | tr '\n\t' '  ' | grep -q '[[:cntrl:]]' && fail "'$*' sends a control character"
-  grep -qi 'x1b\|u+001b\|u202e\|u009b' err || fail "'$*' does not show what it was"
+  [ -s err ] || fail "'$*' printed nothing to stderr"
+  cat out err | tr '\n\t' '  ' | grep -q '[[:cntrl:]]' && fail "'$*' printed a control character"
+  grep -qi 'x1b\|u+001b\|u202e\|u009b' err ||
+    fail "'$*' does not show the control character as escaped text"
 }
 evil='a\u001b[2J\u001b]0;owned\u0007.weight'
 safetensors evil.safetensors "{$(entry "$evil" F32 1,1 0 4)}" "$F1"
@@ -81,7 +82,7 @@ safetensors evil.safetensors \
 quiet sten-energy evil.safetensors --include a # an unknown field: a warning
 safetensors evil.safetensors "{\"\\u001b[2J$escape"
 expect_exit 1 sten-energy evil.safetensors
-grep -qx 'sten-energy: evil.safetensors: header: invalid JSON at byte 19 of the file' err || fail 'a header is shown'
+grep -qx 'sten-energy: evil.safetensors: header: invalid JSON at byte 19 of the file' err || fail 'expected an error with the byte position and no part of the header'
 cp in.safetensors "${escape}[2J.safetensors"
 quiet sten-energy "${escape}[2J.safetensors" --include nothing
 quiet sten-energy "missing${escape}[2J"
@@ -95,9 +96,9 @@ quiet sten-prune in.safetensors -o o --sparsity 0.5 --progress "${escape}[2J"
 quiet sten-prune in.safetensors -o o --sparsity 0.5 "--${escape}[2J"
 held 39 quiet sten-convert in.safetensors -o o --to "csr:${escape}[2J=1"
 
-# What a reader would refuse is refused at both ends: a sparse tensor's own name, and the names of
-# the parts that a tensor would be written as.
-named() { # NAME: bad.safetensors, a right bitmask but for its name
+# Names that a reader would reject are rejected on reading and on writing: the name of a sparse
+# tensor, and the names of the parts that store it.
+named() { # named NAME: writes bad.safetensors, a valid bitmask tensor with this name
   safetensors bad.safetensors \
     "{\"__metadata__\":{\"sten:$1\":\"{\\\"layout\\\":\\\"bitmask\\\",\\\"shape\\\":[2,3],\\\"dtype\\\":\\\"F32\\\"}\"},$(entry "$1::mask" U8 1 0 1),$(entry "$1::values" F32 3 1 13)}" \
     '\x26'"$F1$F2$F3"
@@ -120,4 +121,4 @@ safetensors long.safetensors "{$(entry $long F32 2,3 0 24)}" "$F0$F1$F2$F0$F0$F3
 expect_exit 1 sten-convert long.safetensors -o o --to bitmask --include '*'
 expect_one_line_err
 expect_err 'the name has 4097 bytes, more than 4096'
-[ ! -e o ] || fail 'an output was left that nobody can read'
+[ ! -e o ] || fail 'an output with an invalid name was left'

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# sten-train on documents in JSON Lines: completions alone count in the loss, or it is refused.
+# sten-train on documents in JSON Lines: with completion_only_loss, only completions count in the
+# loss. Invalid documents are rejected.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
-value() { sed -nE "s/^ *\"$1\": (.*[^,]),?$/\1/p" "$T/out" | head -1; } # value KEY: of the JSON document
+value() { sed -nE "s/^ *\"$1\": (.*[^,]),?$/\1/p" "$T/out" | head -1; } # value KEY: the first value of KEY in the JSON output
 
 mkdir model
 printf '{"a": 0, "b": 1, "c": 2, "d": 3, "e": 4, "<|endoftext|>": 5, "Ċ": 6, "<": 7, ">": 8, "ab": 9}' >model/vocab.json
@@ -28,7 +29,7 @@ awk 'BEGIN {
     print "{\"prompt\": \"" p "<\", \"completion\": \">edcce\"}"
     print "{\"messages\": [{\"role\": \"user\", \"content\": \"" p "\"}, {\"role\": \"assistant\", \"content\": \"edcce\"}]}" >"chats.jsonl"
   } }' >completions.jsonl
-loss() { # loss FLAG...: of the validation split after training
+loss() { # loss FLAG...: the validation loss after training
   rm -rf run
   expect_exit 0 sten-train recipe.json --out run --json --threads 1 "$@"
   value loss
@@ -37,11 +38,11 @@ all=$(loss)
 completions=$(loss --set data.completion_only_loss=true)
 chats=$(loss --set data.completion_only_loss=true --set data.text=chats.jsonl)
 awk "BEGIN { exit !($all > 0.4 && $completions < 0.1 && $chats < 0.1) }" ||
-  fail "the losses are $all with prompts, $completions without, and $chats of chats"
+  fail "unexpected losses: $all with prompts, $completions without, and $chats of chats"
 expect_exit 0 sten-train recipe.json --dry-run --set 'data.text=["completions.jsonl", "chats.jsonl"]'
 expect_exit 0 sten-prune run -o pruned --structure 2:4 --method wanda --calibrate chats.jsonl -q
 
-refused() { # TEXT LINE FLAG...: a file with the line gets
+refused() { # refused TEXT LINE FLAG...: training on a file with LINE fails with TEXT
   printf '%s\n' "$2" >bad.jsonl
   expect_exit 1 sten-train recipe.json --out bad --set data.text=bad.jsonl "${@:3}"
   expect_one_line_err

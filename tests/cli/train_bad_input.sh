@@ -34,7 +34,7 @@ printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '<f4', 'fortran_order': False, '
 arrays 'huge.npy: ' huge.npy
 printf '\223NUMPY\1\0\166\0%-117s\n' "{'descr': '|O', 'fortran_order': False, 'shape': (3,), }" >object.npy
 arrays 'object.npy: ' object.npy
-# Case 65: a checkpoint of another model, all of it at once.
+# Case 65: a checkpoint of another model; one message reports all tensors that do not fit.
 safetensors other.safetensors "{$(entry layers.0.weight F32 2,2 0 16),$(entry more F32 1 16 20)}" "$F1$F2$F3$F4$F4"
 expect_exit 1 train run --set model.weights=other.safetensors
 expect_err 'layers.0.weight is [2, 2], expected [48, 64]'
@@ -42,13 +42,13 @@ expect_err '7 tensors do not fit the model: '
 expect_err 'layers.1.weight is missing; layers.1.bias is missing; and 3 more'
 [ ! -e run ] || fail 'a directory was left'
 
-# A loss that is not a number any more: its step, and the checkpoints before it stay.
+# A loss that becomes NaN or infinite: the error names the step, and earlier checkpoints are kept.
 expect_exit 1 train wild --set optimizer.kind=sgd --set 'rate={"kind": "piecewise", "points": [[25, 1e30]]}' \
   --set clip=0
 expect_one_line_err
 expect_err 'step 2'
-[ "$(ls wild/checkpoints | tail -1)" = step-000020 ] || fail "checkpoints are $(ls wild/checkpoints)"
-# A layout that in the end does not hold what is left, one row of 16: what was trained is not lost.
+[ "$(ls wild/checkpoints | tail -1)" = step-000020 ] || fail "expected step-000020 as the last checkpoint, got: $(ls wild/checkpoints)"
+# A layout that cannot store the trained weight, one full row of 16: the last checkpoint is kept.
 safetensors row.safetensors "{$(entry layers.0.weight F32 8,16 0 512),$(entry layers.0.bias F32 8 512 544),$(entry layers.1.weight F32 2,8 544 608),$(entry layers.1.bias F32 2 608 616)}" \
   "$(repeat 16 "$F1")$(repeat 112 "$F0")$(repeat 26 "$F1")"
 for i in $(seq 20); do printf '0,1,2,3,4,5,6,7,0,1,2,3,4,5,%d,1,%d\n' $i $((i % 2)); done >row.csv
@@ -61,8 +61,9 @@ expect_exit 1 sten-train row.json --out row -q
 expect_one_line_err
 expect_err "'layers.0.weight': ell: 8 rows would be padded to 16 entries"
 expect_err ' (the trained checkpoint is in row/checkpoints/step-000002'
-[ -s row/checkpoints/step-000002/model.safetensors ] || fail 'what was trained is gone'
-# A damaged checkpoint is said, not passed over.
+[ -s row/checkpoints/step-000002/model.safetensors ] ||
+  fail 'the checkpoint with the trained weights is missing'
+# A damaged checkpoint is reported, not skipped.
 train good >/dev/null
 printf x >good/checkpoints/step-000160/state.safetensors
 expect_exit 1 train good --resume

@@ -7,8 +7,8 @@ run_commands docs/training.md 8
 for file in recipe.json metrics.jsonl model.safetensors summary.json curve.svg; do
   [ -s "digits/$file" ] || fail "the first run has no $file"
 done
-# The page's own recipes, each beginning with its schema; the second one is for a model that anyone may
-# bring.
+# The recipes of the page are the JSON blocks with a schema key. The second one needs a model.onnx
+# of the reader.
 sed -n '/^```json$/,/^```$/p' "$STEN_SOURCE/docs/training.md" | sed 's|"data/|"recipes/data/|' |
   awk '/^```json$/ { n++; next } !/^```$/ { print >("block" n ".json") }'
 grep -l '"schema": 1' block*.json | sort -V | awk '{ print "mv", $1, "recipe" NR ".json" }' | sh

@@ -16,8 +16,8 @@ cat >bert.json <<'EOT'
 EOT
 expect_exit 0 sten-train bert.json --out run -q
 grep -v split run/metrics.jsonl >steps
-[ "$(wc -l <steps)" = 20 ] || fail "lines of metrics are $(cat steps)"
+[ "$(wc -l <steps)" = 20 ] || fail "expected 20 lines of metrics, got: $(cat steps)"
 grep -qE '"loss":4\.[0-9]+,.*"norm":[0-9.]+' steps || fail 'no batch has predictions'
-grep -qE '^\{"step":[0-9]+,"rate":[0-9.e-]+,"sparsity":0.0' steps || fail 'every batch has a loss and a norm'
-if grep -qE '"(loss|norm)":0\.0,' steps; then fail "a loss or norm of nothing is recorded: $(cat steps)"; fi
-grep -qF '<svg' run/curve.svg || fail 'no curve'
+grep -qE '^\{"step":[0-9]+,"rate":[0-9.e-]+,"sparsity":0.0' steps || fail 'expected a batch without predictions, but every batch has a loss and a norm'
+if grep -qE '"(loss|norm)":0\.0,' steps; then fail "a step without predictions has a loss or norm of 0: $(cat steps)"; fi
+grep -qF '<svg' run/curve.svg || fail 'curve.svg is not SVG'

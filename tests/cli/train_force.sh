@@ -10,7 +10,7 @@ RECIPE=recipe.json
 short() { train "$1" --set steps=20 --set sparsity=null --set evaluation=null "${@:2}"; }
 tree() { (cd "$1" && find . -type f | LC_ALL=C sort | xargs sha256sum); }
 
-# A directory with the model, checkpoints and metrics of others: refused with their names.
+# A directory with files that no run wrote is rejected, and the error lists the files.
 mkdir -p theirs/checkpoints/step-000010
 echo model >theirs/model.safetensors
 echo state >theirs/checkpoints/step-000010/state.json
@@ -20,12 +20,12 @@ tree theirs >before
 for mode in "" --force --resume --dry-run "--dry-run --force"; do
   expect_exit 2 short theirs $mode
   expect_one_line_err
-  tree theirs | diff - before || fail "files of others changed with '$mode'"
+  tree theirs | diff - before || fail "'$mode' changed files that the run did not write"
 done
 expect_exit 2 short theirs --force
 expect_err "theirs: contains files that the run did not write: 'checkpoints/step-000010', 'model.safetensors', 'recipe.json'"
 
-# A run starts, and starts again, beside files that it does not need to replace.
+# A run can be started and repeated beside files that it does not replace.
 mkdir beside
 echo notes >beside/notes
 expect_exit 0 short beside --force
@@ -33,21 +33,21 @@ mkdir beside/more beside/checkpoints/mine
 echo more >beside/more/model.safetensors
 expect_exit 0 short beside --force --seed 2
 [ "$(cat beside/notes beside/more/model.safetensors)" = "notes
-more" ] || fail 'notes of others are gone'
-[ -d beside/checkpoints/mine ] || fail 'a directory of others is gone'
-[ "$(ls beside/checkpoints | tr '\n' ' ')" = 'mine step-000010 step-000020 ' ] || fail "checkpoints are $(ls beside/checkpoints)"
+more" ] || fail 'files that the run did not write were changed'
+[ -d beside/checkpoints/mine ] || fail 'a directory that the run did not create was removed'
+[ "$(ls beside/checkpoints | tr '\n' ' ')" = 'mine step-000010 step-000020 ' ] || fail "unexpected checkpoints: $(ls beside/checkpoints)"
 
-# In a checkpoint, too, others may have put something.
+# A checkpoint directory can also contain files that the run did not write.
 short long --set checkpoints.every=1 --set checkpoints.keep=9 >/dev/null
 echo mine >long/checkpoints/step-000018/mine
 expect_exit 2 short long --force
 expect_err "long: contains files that the run did not write: 'checkpoints/step-000018/mine'"
 mv long/checkpoints/step-000018/mine long
 expect_exit 0 short long --force
-[ "$(ls long/checkpoints | tr '\n' ' ')" = 'step-000010 step-000020 ' ] || fail "checkpoints are $(ls long/checkpoints)"
-[ "$(cat long/mine)" = mine ] || fail 'a file of others is gone'
+[ "$(ls long/checkpoints | tr '\n' ' ')" = 'step-000010 step-000020 ' ] || fail "unexpected checkpoints: $(ls long/checkpoints)"
+[ "$(cat long/mine)" = mine ] || fail 'a file that the run did not write was changed'
 
-# So with a checkpoint of another run, whole or in part, in the place of its own.
+# --force also rejects a checkpoint that was replaced, wholly or in part, by one of another run.
 short other --seed 3 >/dev/null
 for part in . model.safetensors state.json; do
   cp -r long/checkpoints kept-checkpoints
@@ -55,7 +55,7 @@ for part in . model.safetensors state.json; do
   tree long >before
   expect_exit 2 short long --force
   held 93 expect_err "long: contains files that the run did not write: 'checkpoints/step-000020/"
-  tree long | diff - before || fail "files of another run changed with its $part"
+  tree long | diff - before || fail "--force changed files of another run (replaced part: $part)"
   expect_exit 1 short long --resume
   expect_err 'changed since the file was written'
   rm -r long/checkpoints
@@ -63,14 +63,15 @@ for part in . model.safetensors state.json; do
 done
 expect_exit 0 short long --force
 
-# What was put in the place of a run's file is not the run's.
+# A file that replaced a file of the run does not belong to the run.
 short run >/dev/null
 cp run/model.safetensors kept
 echo another >run/model.safetensors
 for mode in --force --resume; do
   expect_exit 2 short run $mode
   expect_err "run: contains files that the run did not write: 'model.safetensors'"
-  [ "$(cat run/model.safetensors)" = another ] || fail "the model of others is gone with $mode"
+  [ "$(cat run/model.safetensors)" = another ] ||
+    fail "$mode changed a model that the run did not write"
 done
 cp kept run/model.safetensors
 expect_exit 0 short run --force
@@ -79,9 +80,9 @@ expect_exit 2 short run --dry-run
 expect_err 'run: contains a run ('
 expect_exit 0 short run --dry-run --force
 expect_exit 0 short new --dry-run
-[ ! -e new ] || fail 'a dry run makes a directory'
+[ ! -e new ] || fail 'the dry run created a directory'
 
-# Inputs in the places of outputs, by any path or link.
+# Inputs that the run would overwrite are detected by any path or link.
 expect_exit 2 short run --force --set model.weights=run/model.safetensors
 expect_one_line_err
 expect_err "run: model.weights "
@@ -96,9 +97,9 @@ expect_err "run: distillation.teacher "
 mkdir as-data
 cp digits.csv as-data/metrics.jsonl
 expect_exit 2 short as-data --force --set data.file=as-data/metrics.jsonl
-cmp digits.csv as-data/metrics.jsonl || fail 'the data are gone'
-cmp kept run/model.safetensors || fail 'the weights are gone'
-# No report is what the recipe reads, nor what the run keeps.
+cmp digits.csv as-data/metrics.jsonl || fail 'the data file was changed'
+cmp kept run/model.safetensors || fail 'the weights file was changed'
+# A report replaces neither an input of the recipe nor a file of the run.
 for mode in "" --dry-run; do
   expect_exit 2 short new --report digits.csv --force $mode
   held 91 expect_err "is the input data.file '"
@@ -110,22 +111,22 @@ for mode in "" --dry-run; do
     expect_err 'where a run keeps its own files'
   done
 done
-cmp digits.csv "$T/digits.csv" || fail 'the data are gone'
+cmp digits.csv "$T/digits.csv" || fail 'the data file was changed'
 for out in digits.csv digits.csv/run; do
   expect_exit 1 short $out --dry-run
   expect_err "digits.csv': Not a directory"
 done
-# Elsewhere in the directory they may lie.
+# Inputs can be elsewhere in the output directory.
 cp kept beside/first.safetensors
 expect_exit 0 short beside --force --set model.weights=beside/first.safetensors
-cmp kept beside/first.safetensors || fail 'the weights are gone'
+cmp kept beside/first.safetensors || fail 'the weights file was changed'
 
-# A record that was changed is not gone by.
+# An output manifest (run.json) that was edited is rejected.
 sed -i 's/"model.safetensors"/"summary.json"/' run/run.json
 tree run >before
 for mode in --force --resume; do
   expect_exit 1 short run $mode
   expect_one_line_err
   expect_err 'run/run.json: '
-  tree run | diff - before || fail "files changed with $mode"
+  tree run | diff - before || fail "$mode changed files"
 done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Formats of values and gradients in a recipe: no fallback, the loss of the dense recipe, and a
-# trained model that computes with them.
+# Formats of values and gradients in a recipe: no fallback, the same loss as the dense recipe, and
+# a trained model that computes with the formats.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 recipes=$STEN_SOURCE/recipes
@@ -13,13 +13,14 @@ if grep '^step ' "$T/out" | grep -qv ': exact: '; then fail "a node falls back: 
 
 expect_exit 0 sten-train "$recipes/digits-mlp-csr-activations.json" --out sparse "${short[@]}" --strict
 expect_exit 0 sten-train "$recipes/digits-mlp-dense.json" --out dense "${short[@]}"
-# Sums in another order: the same to four digits.
+# The losses agree to four digits, since the order of summation differs.
 losses() { sed -n 's/.*"split":"validation","loss":\([0-9.]*\).*/\1/p' "$1/metrics.jsonl" | cut -c1-6; }
-[ "$(losses sparse)" = "$(losses dense)" ] || fail "losses are $(losses sparse), and $(losses dense) dense"
-[ "$(losses sparse | wc -l)" = 2 ] || fail "there are $(losses sparse | wc -l) losses"
+[ "$(losses sparse)" = "$(losses dense)" ] || fail "the losses differ: $(losses sparse) with formats, $(losses dense) dense"
+[ "$(losses sparse | wc -l)" = 2 ] || fail "expected 2 losses, got $(losses sparse | wc -l)"
 expect_exit 0 sten-run sparse --strict
 
-# A streaming external sparsifier moves inline: the bytes of the inline one, and the plan says so.
+# A streaming external sparsifier is moved inline: it gives the same bytes as the inline sparsifier,
+# and the plan says so.
 format() { echo "formats=[{\"of\": \"intermediate\", \"target\": \"layers.1\", $1}]"; }
 external=$(format '"external": "threshold:at=0.1", "layout": "csr"')
 moved='linear(dense, dense, dense) -> threshold/csr: exact; external threshold:at=0.1 moved inline'

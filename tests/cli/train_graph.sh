@@ -27,36 +27,37 @@ cat >recipe.json <<'EOF'
 }
 EOF
 expect_exit 0 sten-train recipe.json --out run --threads 1
-cmp net/graph.json run/graph.json || fail 'the run has not its graph'
+cmp net/graph.json run/graph.json || fail 'graph.json of the run differs from the input'
 header run/model.sten.safetensors | grep -qF '"hidden.weight::values"' || fail 'the weight is not sparse'
 expect_exit 0 sten-run run --min-accuracy 0.85
 
-# What the recipe names may be gone.
+# sten-run works without the graph file that the recipe names.
 mv net/graph.json gone.json
 expect_exit 0 sten-run run --min-accuracy 0.85
 mv gone.json net/graph.json
 
-# The graph beside weights, on the data of a recipe.
+# A directory with a graph and weights runs on the data of a recipe.
 cp run/model.sten.safetensors net/model.safetensors
 expect_exit 0 sten-run net --data recipe.json --min-accuracy 0.85
 
-# On from there.
+# Training can start from the trained weights, but cannot overwrite its graph.
 expect_exit 0 sten-train recipe.json --out run2 --threads 1 --set model.weights=net/model.safetensors --set steps=5
 expect_exit 2 sten-train recipe.json --out net --threads 1 --force
 expect_err 'graph.json'
-cmp net/graph.json run/graph.json || fail 'the graph was written over'
+cmp net/graph.json run/graph.json || fail 'the graph was overwritten'
 expect_exit 2 sten-train recipe.json --out none --set model.output=outs
 expect_err "model.output: unknown output 'outs' of"
 expect_exit 2 sten-train recipe.json --out none --set data.input=pixel
 expect_err "data.input: unknown input 'pixel' of"
-# A label of no class is refused before training, wherever in the data it is.
+# A label out of range is rejected before training, wherever it is in the data.
 sed '50s/,[0-9]*$/,15/' digits.csv >more.csv
 for how in --dry-run "--out none"; do
   expect_exit 1 sten-train recipe.json $how --set data.file=more.csv
   expect_one_line_err
   expect_err "more.csv: label 15 is out of range: the model's output 'out' has 10 classes"
 done
-# Labels whose shape is not that of the logits, which only the rows tell: two labels of ten classes for each row.
+# Each row has two labels of ten classes. Labels of a different shape are rejected once the data
+# are read.
 cat >pairs.json <<'EOF'
 {"inputs": ["x"],
  "weights": [{"name": "w", "shape": [20, 4], "init": "uniform:bound=0.5"}],
@@ -84,9 +85,9 @@ for how in --dry-run "--out none"; do
     expect_one_line_err
     expect_err "pairs.json: node 'loss': expected labels of the logits' shape [8, 2, 10] without the last axis, got ${labels#* }"
   done
-  [ ! -e none ] || fail 'a refused run left a directory'
+  [ ! -e none ] || fail 'the rejected run left a directory'
 done
-# A format of a value whose operator has no rule of shapes is tried on the value itself.
+# If an operator has no shape rule, the format of its output is checked on the value itself.
 sed 's|{"name": "relu"|{"name": "products", "op": "einsum", "inputs": ["hidden", "hidden"], "attributes": {"equation": "bi,bi->bi"}},\n&|
      s|"op": "relu", "inputs": \["hidden"\]|"op": "relu", "inputs": ["products"]|' net/graph.json >einsum.json
 format='formats=[{"of": "intermediate", "target": "products", "layout": "csr:dims=2.1"}]'
@@ -94,7 +95,7 @@ for how in --dry-run "--out none"; do
   expect_exit 1 sten-train recipe.json $how --set model.file=einsum.json --set "$format"
   expect_one_line_err
   expect_err "/formats/0/target: 'products': dims=2.1 is beyond the axes of shape ["
-  [ ! -e none ] || fail 'a refused run left a directory'
+  [ ! -e none ] || fail 'the rejected run left a directory'
 done
 expect_exit 0 sten-train recipe.json --dry-run --set model.file=einsum.json --set "${format/dims=2.1/dims=0.1}"
 printf '{"nodes": 3}' >bad.json

@@ -19,7 +19,7 @@ bytes() { tr '\n,' '  ' | awk '{ for (i = 1; i <= NF; ++i) printf "\\%03o", $i }
   printf "$(u32 400)"
   printf "$(digits | cut -d, -f65 | bytes)"
 } >labels.idx
-[ "$(wc -c <images.idx)" = $((16 + 400 * 64)) ] || fail 'images.idx is not what it has to be'
+[ "$(wc -c <images.idx)" = $((16 + 400 * 64)) ] || fail 'images.idx has the wrong size'
 
 RECIPE=$T/recipe.json
 cat >"$RECIPE" <<'EOF'
@@ -34,7 +34,7 @@ cat >"$RECIPE" <<'EOF'
   "logging": {"every": 5}
 }
 EOF
-# As in _recipe.sh, one library of products for all runs.
+# As in _recipe.sh, all runs use the same library for matrix products.
 sten-train "$RECIPE" --out chosen --set steps=1 -q >/dev/null
 PRODUCTS=$(sed -n 's/.*"products": "\([A-Za-z]*\).*/\L\1/p' chosen/checkpoints/*/state.json)
 train() { sten-train "$RECIPE" --out "$1" -q --threads 1 --set products="$PRODUCTS" "${@:2}"; }
@@ -47,15 +47,15 @@ for by in '' magnitude:sparsity=0.5 nm:n=2,m=4 nmg:n=1,m=4,g=4; do
   [ -z "$by" ] || sparse=(--set "${all/BY/$by}")
   rm -rf run
   train run "${sparse[@]}" >/dev/null
-  awk -v a="$(accuracy run)" 'BEGIN { exit !(a > 0.5) }' || fail "$by: an accuracy of $(accuracy run)"
+  awk -v a="$(accuracy run)" 'BEGIN { exit !(a > 0.5) }' || fail "$by: expected an accuracy above 0.5, got $(accuracy run)"
   sten-energy run/model.safetensors --list >out
   grep -q 'block1.layer.0.bn1.running_mean' out || fail 'the model has no running statistics'
 done
 
-# A ResNet takes the same files.
+# A ResNet trains on the same files.
 train resnet --set 'model={"kind":"resnet","depth":18,"classes":10,"channels":1,"width":8,"stem":"cifar"}' \
   --set 'optimizer={"rate":0.003}' >/dev/null
-awk -v a="$(accuracy resnet)" 'BEGIN { exit !(a > 0.5) }' || fail "ResNet: an accuracy of $(accuracy resnet)"
+awk -v a="$(accuracy resnet)" 'BEGIN { exit !(a > 0.5) }' || fail "ResNet: expected an accuracy above 0.5, got $(accuracy resnet)"
 
 at_work() { [ -e run/recipe.json ] && [ ! -e run/summary.json ]; }
 rm -rf run
@@ -66,12 +66,13 @@ for i in 1 2 3; do
   rm -rf run
   kill_at $i 3 sten-train "$RECIPE" --out run -q --threads 1 --set products="$PRODUCTS" "${sparse[@]}"
   train run --resume "${sparse[@]}" >/dev/null
-  files run | diff - wanted >&2 || fail 'killed, a resumed run gives other bytes'
+  files run | diff - wanted >&2 ||
+    fail 'the run resumed after a kill differs from the uninterrupted run'
 done
 enough_kills
 
-# What does not fit is said.
-if sten-train "$RECIPE" --out no --set model.channels=3 >out 2>err; then fail 'channels that images lack are taken'; fi
-grep -q 'channel' err || fail "of channels it says: $(cat err)"
-if sten-train "$RECIPE" --out no --set model.classes=5 >out 2>err; then fail 'too few classes are taken'; fi
-grep -q '5 classes' err || fail "of classes it says: $(cat err)"
+# Channels and classes that do not match the data are rejected.
+if sten-train "$RECIPE" --out no --set model.channels=3 >out 2>err; then fail 'model.channels=3 is accepted for images with 1 channel'; fi
+grep -q 'channel' err || fail "the error does not mention channels: $(cat err)"
+if sten-train "$RECIPE" --out no --set model.classes=5 >out 2>err; then fail 'model.classes=5 is accepted for labels of 10 classes'; fi
+grep -q '5 classes' err || fail "the error does not mention 5 classes: $(cat err)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Low-rank adapters beside formats of values, and as the training between stages of pruning.
+# Low-rank adapters combined with formats of values, and trained between stages of pruning.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 lora='lora={"target": "layers.*.weight", "rank": 4}'

@@ -27,10 +27,10 @@ expect_exit 0 sten-train recipe.json --out run --threads 1
 expect_out 'wrote run/model.safetensors'
 expect_out 'wrote run/model.onnx'
 [ "$(ls run | tr '\n' ' ')" = 'checkpoints curve.svg metrics.jsonl model.onnx model.safetensors recipe.json run.json summary.json ' ] ||
-  fail "in the directory is $(ls run)"
+  fail "unexpected files in the output directory: $(ls run)"
 
-# The graph is as it was; both files have the same weights.
-[ "$(wc -c <run/model.onnx)" = "$(wc -c <bert.onnx)" ] || fail 'model.onnx has another length'
+# The graph is unchanged, and both files have the trained weights.
+[ "$(wc -c <run/model.onnx)" = "$(wc -c <bert.onnx)" ] || fail 'the size of model.onnx changed'
 cmp -s run/model.onnx bert.onnx && fail 'model.onnx has the old weights'
 sparse='--include bert.encoder.*.weight --min-sparsity 0.45'
 set -f
@@ -41,34 +41,35 @@ set +f
 expect_exit 0 sten-prune run/model.onnx -o pruned.onnx --sparsity 0.9
 expect_exit 0 sten-prune run/model.safetensors -o pruned.safetensors --sparsity 0.9
 
-# Each of them is there to go on from, and gives the same run.
+# Training can start from either file, and gives the same model.
 for file in model.onnx model.safetensors; do
   expect_exit 0 sten-train recipe.json --out "from-${file#model.}" --threads 1 -q --set model.weights=run/$file
 done
 cmp from-onnx/model.onnx from-safetensors/model.onnx || fail 'the files have different weights'
 
-# Interrupted and resumed, it is the same run.
+# A resumed run and a repeated run give the same model.
 cp run/model.onnx wanted.onnx
 rm -r run/checkpoints/step-000008
 expect_exit 0 sten-train recipe.json --out run --threads 1 --resume
-cmp run/model.onnx wanted.onnx || fail 'to resume a run gives another model'
+cmp run/model.onnx wanted.onnx || fail 'the resumed run gives a different model'
 expect_exit 0 sten-train recipe.json --out run --threads 1 --force
-cmp run/model.onnx wanted.onnx || fail 'the same run again gives another model'
+cmp run/model.onnx wanted.onnx || fail 'repeating the run gives a different model'
 
-# The ONNX model has all values of compressed weights.
+# The ONNX model stores compressed weights as dense tensors.
 expect_exit 0 sten-train recipe.json --out csr --threads 1 --set sparsity.0.save=csr
 expect_out 'wrote csr/model.sten.safetensors'
 expect_out 'wrote csr/model.onnx, which stores zeros like all values'
 cmp csr/model.onnx wanted.onnx || fail 'the layout changes the ONNX model'
 expect_exit 0 sten-train recipe.json --out dense --threads 1 --set model.weights=csr/model.sten.safetensors
 
-# What is read is not written over.
+# Inputs are not overwritten.
 mkdir own && cp bert.onnx own/model.onnx
 expect_exit 2 sten-train recipe.json --out own --force --set model.file=own/model.onnx
 expect_err 'own/model.onnx'
-cmp own/model.onnx bert.onnx || fail 'the model was written over'
+cmp own/model.onnx bert.onnx || fail 'the model was overwritten'
 
-# External data come to lie beside the model, and are the run's files: a matrix [in, out] as bytes 4 to 28 of one.
+# External data are written beside the model, as files of the run. Here a matrix [in, out] is in
+# bytes 4 to 28 of w.bin.
 . "$STEN_SOURCE/tests/cli/_onnx.sh"
 mkdir data
 port() { # port FIELD NAME COLUMNS: [batch, COLUMNS] of FLOAT
@@ -89,27 +90,27 @@ cat >data/recipe.json <<'EOF'
 EOF
 expect_exit 0 sten-train data/recipe.json --out run2 --threads 1
 expect_out 'wrote run2/model.onnx'
-cmp run2/model.onnx data/m.onnx || fail 'a model whose weights are all external has changed'
-[ "$(wc -c <run2/w.bin)" = 28 ] || fail "w.bin has $(wc -c <run2/w.bin) bytes"
-[ "$(head -c 4 run2/w.bin)" = "$(head -c 4 data/w.bin)" ] || fail 'bytes of no tensor have changed'
+cmp run2/model.onnx data/m.onnx || fail 'model.onnx changed, although all weights are external'
+[ "$(wc -c <run2/w.bin)" = 28 ] || fail "w.bin: expected 28 bytes, got $(wc -c <run2/w.bin)"
+[ "$(head -c 4 run2/w.bin)" = "$(head -c 4 data/w.bin)" ] || fail 'bytes outside the tensor changed'
 cmp -s run2/w.bin data/w.bin && fail 'w.bin has the old weights'
 cp run2/w.bin wanted.bin
 expect_exit 0 sten-train data/recipe.json --out run2 --threads 1 --resume
 expect_exit 0 sten-train data/recipe.json --out run2 --threads 1 --force
-cmp run2/w.bin wanted.bin || fail 'the same run again gives other external data'
+cmp run2/w.bin wanted.bin || fail 'repeating the run gives different external data'
 echo mine >run2/w.bin
 expect_exit 2 sten-train data/recipe.json --out run2 --threads 1 --force
 expect_err "contains files that the run did not write: 'w.bin'"
 expect_exit 2 sten-train data/recipe.json --out data --threads 1 --force
 expect_err "data: "
-cmp -s data/w.bin wanted.bin && fail 'external data that are read were written over'
+cmp -s data/w.bin wanted.bin && fail 'the external data of the input were overwritten'
 
-# What the recipe names may be gone: the run has the model, too.
+# sten-run works without the model that the recipe names, because the run has its own copy.
 cp wanted.bin run2/w.bin
 expect_exit 0 sten-run run2 -o before.npy
 mv data/m.onnx gone.onnx
 expect_exit 0 sten-run run2 -o after.npy
-cmp before.npy after.npy || fail 'the model beside the recipe says something else'
+cmp before.npy after.npy || fail 'the outputs differ without the model that the recipe names'
 rm run2/model.onnx
 expect_exit 1 sten-run run2 -o after.npy --force
 expect_err 'data/m.onnx: '

@@ -18,7 +18,7 @@ expect_exit 0 sten-train "$digits" --dry-run --json
 expect_out '"sparsifiers": "400 magnitude:sparsity=0.1; 533 magnitude:sparsity=0.2; '
 expect_out '"kept": 1904'
 
-# --set and --seed reach it, epochs become steps.
+# --dry-run applies --set and --seed, and converts epochs to steps.
 expect_exit 0 sten-train "$digits" --dry-run --set steps=null --set epochs=50 --seed 7 --json
 expect_out '"steps": 1700,'
 expect_out '"seed": 7,'
@@ -27,14 +27,14 @@ expect_exit 0 sten-train "$recipes/digits-mlp-dense.json" --dry-run \
 expect_out '50.00 %'
 expect_out 'nm:n=2,m=4'
 
-# Formats of values and gradients, and which implementation each node takes.
+# Formats of values and gradients, and the implementation of each node.
 expect_exit 0 sten-train "$digits" --dry-run \
   --set 'formats=[{"of":"intermediate","target":"layers.*.relu","inline":"relu","temporary":"csr","begin":100}]'
 expect_out "/formats/0: intermediate 'layers.*.relu': relu -> csr -> keep-all -> csr, from step 100, before step 2000"
 expect_out 'step 100: linear(csr, '
 expect_out 'step 1999: linear(csr, '
 
-# What training would refuse is refused.
+# --dry-run rejects the same recipes as training.
 refused() { # refused CODE TEXT ARGUMENT...
   local code=$1 text=$2
   shift 2
@@ -59,4 +59,4 @@ expect_exit 1 sten-train "$digits" --dry-run --set "model.weights=$MODEL"
 expect_err 'layers.1.bias is missing; and 76 more'
 expect_exit 2 sten-train "$digits"
 expect_err '--out: missing'
-[ -z "$(ls -A)" ] || fail "--dry-run leaves $(ls -A)"
+[ -z "$(ls -A)" ] || fail "--dry-run left files: $(ls -A)"

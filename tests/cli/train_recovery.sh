@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# sten-train prunes one layer after the other until the loss has recovered: which layers stay dense
-# is in the output, in JSON and in the model, and a resumed run gives the same bytes.
+# sten-train prunes one layer after the other until the loss has recovered. The output, JSON and the
+# model show which layers stay dense. A resumed run gives the same bytes.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_recipe.sh"
 cd "$T"
 
-# layers.0 recovers; of layers.1 and layers.2 nothing is left, which no training makes up for.
+# layers.0 recovers; layers.1 and layers.2 are pruned entirely, so that the loss cannot recover.
 schedule='{"kind": "layer-wise", "until": "recovered", "tolerance": 0.3, "rounds": 2, "patience": 2'
 entry() { echo "{\"target\": \"$1\", \"sparsifier\": \"magnitude:sparsity=$2\", \"save\": \"csr\", \"schedule\": $schedule, \"begin\": $3, \"end\": $4}}"; }
 recovery="sparsity=[$(entry 'layers.0.weight' 0.5 30 60),$(entry 'layers.[12].weight' 1 60 160)]"
@@ -17,21 +17,21 @@ expect_out '/sparsity/1: 2 weights left dense, since the validation loss did not
 expect_out ': layers.1.weight, layers.2.weight'
 grep -q '"left_dense": "layers.1.weight, layers.2.weight"' whole/summary.json || fail 'JSON does not name the dense layers'
 grep -q '"left_dense": ""' whole/summary.json || fail 'JSON names a layer that recovered'
-[ "$(grep -c '"rounds": 2' whole/summary.json)" = 2 ] || fail 'JSON does not have the rounds'
+[ "$(grep -c '"rounds": 2' whole/summary.json)" = 2 ] || fail 'JSON lacks the number of rounds'
 sten-energy whole/model.sten.safetensors >out
 awk '$1 ~ /layers.0.weight/ { n += $0 ~ / 50.0[0-9] %/ } $1 ~ /layers.[12].weight/ { n += $0 ~ / 0.00 %/ } END { exit n != 3 }' out ||
-  fail "other layers are sparse: $(cat out)"
+  fail "expected only layers.0 to be sparse: $(cat out)"
 
-# Stopped in the rounds of layers.2, and resumed.
+# A run that stopped during the rounds of layers.2 is resumed.
 cp -r whole run
 rm -r run/checkpoints/step-000150 run/checkpoints/step-000160 run/model.sten.safetensors
-grep -q '"before": "layers.2.weight"' run/checkpoints/step-000140/state.json || fail 'no layer is in its rounds'
+grep -q '"before": "layers.2.weight"' run/checkpoints/step-000140/state.json || fail 'the checkpoint is not from the rounds of layers.2'
 expect_exit 0 recovered run --resume
-cmp run/model.sten.safetensors whole/model.sten.safetensors || fail 'a resumed run gives another model'
+cmp run/model.sten.safetensors whole/model.sten.safetensors || fail 'the resumed run gives a different model'
 for f in state.safetensors model.safetensors masks.safetensors; do
-  cmp run/checkpoints/step-000160/$f whole/checkpoints/step-000160/$f || fail "a resumed run gives another $f"
+  cmp run/checkpoints/step-000160/$f whole/checkpoints/step-000160/$f || fail "the resumed run gives a different $f"
 done
-# A checkpoint without the values from before is refused.
+# A checkpoint that lacks the values from before pruning is rejected.
 rm -r run/checkpoints/step-00015* run/checkpoints/step-000160
 sed -i 's/"before": "layers.2.weight"/"before": "layers.2.weighs"/' run/checkpoints/step-000140/state.json
 expect_exit 1 recovered run --resume

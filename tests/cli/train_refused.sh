@@ -12,7 +12,8 @@ refused() { # CODE TEXT FLAG...
   done
 }
 refused 1 "'layers.0.weight': dims=2.1 is beyond the axes of shape [48, 64]" --set sparsity.0.save=csr:dims=2.1
-# What holds weights as they are is not refused for what would be kept of equal ones.
+# ell is accepted. The trial values of the check must differ: equal values would be kept in a few
+# rows, which ell cannot store.
 for layout in save layout; do
   expect_exit 0 sten-train "$RECIPE" --dry-run --set sparsity.0.schedule=null --set "sparsity.0.$layout=ell"
 done
@@ -22,13 +23,13 @@ refused 1 "'layers.0.weight': dims=0.3 is beyond the axes" --set sparsity.0.layo
 refused 1 "'layers.0.weight': dims=2.1 is beyond the axes" --set sparsity.0.sparsifier=nm:n=2,m=4,dims=2.1
 refused 2 "/sparsity/0/sparsifier: axis must be 0 or 1, got 3" --set sparsity.0.sparsifier=nmg:n=1,m=4,g=4,axis=3
 
-# Formats are traced against the shapes of values, as training and evaluation have them.
+# Formats are checked against the shapes of values in training and evaluation.
 format() { echo "formats=[{\"of\":\"$1\",\"target\":\"$2\",\"inline\":\"$3\",\"temporary\":\"$3\"}]"; }
 refused 1 "/formats/0/target: 'loss': a tensor of rank 0" --set "$(format intermediate '*' nm:n=2,m=4)"
-# So is what only the end of a run needs.
+# A setting that only the end of a run needs is also checked at the start.
 refused 2 '/evaluation/keep_best: the validation split is empty (see /data/validation)' --set data.validation=0.0001
 
-# Case 90: configs that describe more than there is.
+# Case 90: configurations that need more memory than available.
 bert() { # LAYERS HIDDEN
   mkdir -p bert
   cp "$STEN_SOURCE/recipes/models/shakespeare-bert/vocab.json" bert
@@ -56,23 +57,24 @@ for hidden in 1000000 4611686018427387904; do
 done
 expect_exit 1 sten-train "$RECIPE" --dry-run --set 'model.sizes=[64, 4000000000, 4000000000, 10]' --set sparsity=null
 expect_err 'model.sizes: 1.6e+19 parameters in training:'
-# No more than the process may have.
+# The memory limit of the process is respected.
 layers=1000
-# What is sanitized takes more to begin with, and ten times as long for each layer.
+# Sanitized programs cannot start within this limit, and take ten times as long for each layer.
 if (ulimit -v 4000000 && sten-train --version >/dev/null 2>&1); then
   layers=10000
   bert 2 10000
   expect_exit 1 bash -c 'ulimit -v 4000000; exec sten-train bert.json -q --dry-run'
-  expect_err 'GB of memory needed, 4.' # the limit, less what the program takes
+  expect_err 'GB of memory needed, 4.' # the limit minus the memory of the program
 fi
 # Ten thousand layers are planned in seconds.
 bert $layers 4
 expect_exit 0 timeout 250 sten-train bert.json --dry-run -q --json
 expect_out '"all": 2'
-# A dry run takes no memory for weights: they have 430 MB here, and none of a shape is small. What is sanitized takes
-# 300 MB to begin with.
+# A dry run allocates no memory for weights, which would take 430 MB here. Sanitized programs take
+# 300 MB at startup.
 bert 100 512
 expect_exit 0 sten-train bert.json --dry-run
 expect_out 'memory: about '
 peak=$(sed -n 's/.*peak memory \([0-9.]*\) MB.*/\1/p' err)
-[ -n "$peak" ] && [ "${peak%.*}" -lt 400 ] || fail "it took $(tail -1 err)"
+[ -n "$peak" ] && [ "${peak%.*}" -lt 400 ] ||
+  fail "expected a peak memory below 400 MB: $(tail -1 err)"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The result of training, in every layout, has the whole state dict, including the running
+# The result of training has the complete state dict in every layout, including the running
 # statistics of batch norms that inference uses.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
@@ -11,7 +11,7 @@ port() { # port FIELD NAME COLUMNS: [batch, COLUMNS] of FLOAT
 }
 vector() { message 5 "$(number 1 "$2")$(number 2 1)$(text 8 "$1")$(message 9 "$3")"; } # vector NAME N FLOATS
 norm=$(for name in h bn.weight bn.bias bn.running_mean bn.running_var; do text 1 "$name"; done)
-write_model() { # write_model FLOATS: of the running mean
+write_model() { # write_model FLOATS: with FLOATS as the running mean
   model "$(message 5 "$(number 1 4)$(number 1 2)$(number 2 1)$(text 8 fc.weight)$(message 9 "$(floats 1 2 3 3 2 1 1 2)")")\
 $(vector bn.weight 4 "$(floats 1 1 1 1)")$(vector bn.bias 4 "$(floats 0 1 0 1)")\
 $(vector bn.running_mean 4 "$1")$(vector bn.running_var 4 "$(floats 1 2 3 4)")$(vector scale 1 "$(floats 2)")\
@@ -39,15 +39,16 @@ wanted='bn.bias bn.running_mean bn.running_var bn.weight fc.weight scale '
 for save in dense nm csr; do
   expect_exit 0 sten-train recipe.json --out $save --threads 1 --set sparsity.0.save=$save
   expect_out "wrote $save/model.onnx"
-  [ "$(names $save/model*.safetensors)" = "$wanted" ] || fail "$save: it has $(names $save/model*.safetensors)"
+  [ "$(names $save/model*.safetensors)" = "$wanted" ] || fail "$save: unexpected tensors: $(names $save/model*.safetensors)"
   expect_exit 0 sten-run $save -o $save.npy
   expect_exit 0 sten-run $save/model.onnx --data recipe.json -o $save-onnx.npy
-  cmp $save.npy $save-onnx.npy || fail "$save: the two files compute something else"
+  cmp $save.npy $save-onnx.npy ||
+    fail "$save: the checkpoint and the ONNX model give different outputs"
 done
-cmp dense/model.onnx nm/model.onnx || fail 'layouts change the ONNX model'
-cmp dense.npy csr.npy || fail 'layouts change what is computed'
+cmp dense/model.onnx nm/model.onnx || fail 'the ONNX model depends on the layout'
+cmp dense.npy csr.npy || fail 'the outputs depend on the layout'
 
-# Weights of a model that was trained elsewhere have statistics of their own.
+# The running statistics come from the weights file, not from the graph.
 write_model "$(floats 4 3 2 1)" >other.onnx
 expect_exit 0 sten-convert other.onnx -o other.safetensors --to dense
 expect_exit 0 sten-run other.onnx --data recipe.json -o wanted.npy

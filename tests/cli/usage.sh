@@ -5,7 +5,7 @@
 cd "$T"
 ln -s "$MODEL" in.safetensors
 
-# wrong TEXT PROGRAM ARGUMENT...: refused with TEXT in its only line.
+# wrong TEXT PROGRAM ARGUMENT...: the command is rejected with one line that contains TEXT.
 wrong() {
   expect_exit 2 "${@:2}"
   expect_one_line_err
@@ -30,7 +30,7 @@ convert "unknown option '--sparsity'" --to csr --sparsity 0.9
 energy "unknown option '--agianst', did you mean '--against'?" --agianst in.safetensors
 energy "unknown option '-o'" -o o.safetensors
 
-# What is missing or too much.
+# Missing and superfluous arguments.
 for program in sten-prune sten-convert sten-energy; do wrong 'IN is required' $program; done
 wrong 'missing -o FILE' sten-prune in.safetensors --sparsity 0.9
 wrong 'missing -o FILE' sten-convert in.safetensors --to bitmask
@@ -44,7 +44,7 @@ energy '--sweep: expected 1 input, got 2' more.safetensors --sweep
 energy '--min-energy needs --against' --min-energy 0.5
 wrong 'standard input cannot be both' sten-energy - --against -
 
-# What a script meant to name, and did not.
+# Empty values, for example from unset variables of a script.
 prune '--mask has an empty value' --sparsity 0.9 --mask ''
 energy '--against has an empty value' --against ''
 wrong '--against has an empty value' sten-bench convert --shape 8x8 --repeats 1 --against ''
@@ -119,9 +119,9 @@ convert "'nmg:n=1,m=4': missing 'g'" --to nmg:n=1,m=4
 convert "unknown layout 'b'" --to b
 convert 'a spec looks like nmg:n=1,m=10,g=4' --to $'bit\e[2Jmask'
 convert 'a spec looks like nmg:n=1,m=10,g=4' --to ':n=1'
-grep -q "$(printf '\033')" err && fail 'an escape sequence came through'
+grep -q "$(printf '\033')" err && fail 'an escape sequence was printed'
 
-# Where results go.
+# Outputs: conflicts over standard output, and report formats.
 wrong '--json and -o - both want standard output' sten-prune in.safetensors -o - --sparsity 0.9 \
   --json
 wrong '--json and -o - both want standard output' sten-convert in.safetensors -o - --to csr --json
@@ -133,7 +133,7 @@ for report in report.txt json report.html; do
   [ ! -e $report ] || fail "$report was written"
 done
 
-# More of each block than the layout has room for.
+# Structures that keep more of each block than the layout can store.
 prune 'nm:n=3,m=4 keeps 3 of 4: too many for --to nm:n=2,m=4' --structure nm:n=3,m=4 --to nm:n=2,m=4
 prune 'keeps 2 of 4: too many for --to nmg:n=1,m=4,g=1' --structure nm:n=2,m=4 --to nmg:n=1,m=4,g=1
 prune 'keeps 3 of 4: too many for --to nm:n=2,m=4' --rule '*key.weight=nm:n=3,m=4' --to nm:n=2,m=4

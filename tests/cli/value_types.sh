@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# --type: matrices of another type, in all formats but ONNX.
+# --type changes the value type of matrices, in all formats except ONNX.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -32,13 +32,15 @@ END
 expect_exit 0 sten-convert model -o low --type bf16
 expect_out 'rounded 1 of 2 tensors to BF16'
 expect_out 'every tensor keeps its layout'
-! grep -q '^total' out || fail 'a total of no tensors'
-[ "$(type_of low/model.safetensors up.weight) $(type_of low/model.safetensors norm.weight)" = 'BF16 F32' ] || fail 'other types'
-grep -q '"torch_dtype": "bfloat16"' low/config.json || fail "$(cat low/config.json)"
-grep -q '"dtype": "bfloat16"' low/config.json || fail "$(cat low/config.json)"
+! grep -q '^total' out || fail 'a total is printed without any tensors'
+[ "$(type_of low/model.safetensors up.weight) $(type_of low/model.safetensors norm.weight)" = 'BF16 F32' ] || fail 'expected BF16 for up.weight and F32 for norm.weight'
+grep -q '"torch_dtype": "bfloat16"' low/config.json ||
+  fail "torch_dtype is not bfloat16: $(cat low/config.json)"
+grep -q '"dtype": "bfloat16"' low/config.json ||
+  fail "dtype is not bfloat16: $(cat low/config.json)"
 expect_exit 0 sten-convert model/model.safetensors --out-dir folder --type bf16 -q
-cmp low/config.json folder/config.json || fail 'another config.json in a batch'
-# To the nearest, ties to even; back to float32 without a change.
+cmp low/config.json folder/config.json || fail 'config.json differs with --out-dir'
+# Values are rounded to the nearest, ties to even. Converting back to float32 does not change them.
 expect_exit 0 sten-convert low -o high --type f32
 python3 - <<'END'
 import struct
@@ -49,7 +51,7 @@ END
 
 # A GGUF file without --to gives a dense directory for transformers.
 expect_exit 0 sten-convert "$STEN_SOURCE/tests/gguf/files/llama.gguf" -o gguf/ --type bf16 -q
-[ -e gguf/model.safetensors ] || fail "another name: $(ls gguf)"
+[ -e gguf/model.safetensors ] || fail "expected gguf/model.safetensors, got: $(ls gguf)"
 
 # F16 has a smaller range.
 expect_exit 0 sten-convert model -o half --type f16 -q
@@ -62,19 +64,21 @@ END
 expect_exit 1 sten-convert large.safetensors -o never.safetensors --type f16
 expect_one_line_err
 held 164 expect_err "large.safetensors: 'up.weight': the value 65520 is beyond the range of F16"
-[ ! -e never.safetensors ] || fail 'a file in spite of an error'
+[ ! -e never.safetensors ] || fail 'the failed run left an output'
 
 # Sparse tensors keep their layout; with --to, both change, and pruning ranks the rounded values.
 expect_exit 0 sten-convert model/model.safetensors -o csr.safetensors --to csr -q
 expect_exit 0 sten-convert csr.safetensors -o low_csr.safetensors --type bf16
-[ "$(type_of low_csr.safetensors up.weight::values)" = BF16 ] || fail 'other values'
+[ "$(type_of low_csr.safetensors up.weight::values)" = BF16 ] ||
+  fail 'the stored values are not BF16'
 expect_exit 0 sten-convert low_csr.safetensors -o dense.safetensors --to dense -q
 expect_exit 0 sten-energy --diff dense.safetensors low
 expect_exit 0 sten-convert model/model.safetensors -o both.safetensors --to csr --type bf16 -q
-cmp <(tail -c 40 both.safetensors) <(tail -c 40 low_csr.safetensors) || fail 'other values in one step'
+cmp <(tail -c 40 both.safetensors) <(tail -c 40 low_csr.safetensors) || fail 'converting layout and type in one step gives different values'
 expect_exit 0 sten-prune model -o pruned --sparsity 0.5 --type bf16
-[ "$(type_of pruned/model.safetensors up.weight)" = BF16 ] || fail 'not BF16'
-grep -q '"torch_dtype": "bfloat16"' pruned/config.json || fail 'config.json says another type'
+[ "$(type_of pruned/model.safetensors up.weight)" = BF16 ] || fail 'up.weight is not BF16'
+grep -q '"torch_dtype": "bfloat16"' pruned/config.json ||
+  fail 'torch_dtype in config.json is not bfloat16'
 expect_out 'tensors 48 B before, 32 B after'
 # Two values that are equal in bfloat16: the first one is kept, though it is the smaller one.
 python3 - <<'END'
@@ -85,7 +89,7 @@ END
 expect_exit 0 sten-prune near.safetensors -o near32.safetensors --sparsity 0.5 -q
 [ "$(tail -c 8 near32.safetensors | od -An -tx4 | tr -d ' ')" = 000000003f800800 ] || fail 'the larger value is not kept'
 expect_exit 0 sten-prune near.safetensors -o near16.safetensors --sparsity 0.5 --type bf16 -q
-[ "$(tail -c 4 near16.safetensors | od -An -tx2 | tr -d ' ')" = 3f800000 ] || fail 'unrounded values are ranked'
+[ "$(tail -c 4 near16.safetensors | od -An -tx2 | tr -d ' ')" = 3f800000 ] || fail 'pruning ranks unrounded values'
 
 refused() { # TEXT ARGUMENT...
   expect_exit 2 "${@:2}"

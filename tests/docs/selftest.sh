@@ -5,13 +5,13 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 page=$work/page.md
-shows() { # CODE: the page on standard input
+shows() { # shows CODE: page.py exits with CODE on the page from standard input
   cat >"$page"
   status=0
   sh "$(dirname "$0")/run.sh" "$page" >"$work/out" || status=$?
   [ $status = "$1" ] || {
     cat "$work/out"
-    echo "page.py ended with $status, not $1"
+    echo "page.py: expected exit code $1, got $status"
     exit 1
   }
 }
@@ -46,7 +46,7 @@ $ echo why >&2; false
 why
 ```
 EOT
-# Each of these is wrong.
+# Each of these outputs is wrong.
 shows 1 <<'EOT'
 ```
 $ echo a 1
@@ -70,7 +70,7 @@ a
 EOT
 for line in 2 4 6 9 12 15 17; do
   grep -q "page.md:$line: [$] echo" "$work/out" || {
-    echo "page.py takes line $line"
+    echo "page.py accepts the wrong output of line $line"
     exit 1
   }
 done

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# The pages show the code that is tested here, and that code is as short as it says.
+# The pages show the code that is tested here, and the code is as short as the pages say.
 set -eu
 cd "$(dirname "$0")/../.."
 
-# same DOC CODE: the C++ of the page, its pieces parted by blank lines, is the whole file but for its licence.
+# same DOC CODE: the C++ blocks of the page, separated by blank lines, are the whole file except for
+# the licence line.
 same() {
   doc=$1 code=$2
   awk '/^```cpp$/ { if (n++) print ""; inside = 1; next } /^```$/ { inside = 0 } inside' $doc |
     diff -u <(grep -v "^// SPDX-" $code) - || { echo "$doc: differs from $code"; exit 1; }
 }
 
-# at_most LINES FIRST_LINE: that piece of the last page, comments, blank lines and registration included.
+# at_most LINES FIRST_LINE: the block of the last page that starts with FIRST_LINE has at most LINES
+# lines, including comments, blank lines and registration.
 at_most() {
   lines=$(awk -v first="$2" '
     /^```cpp$/ { n = 0; found = 0; inside = 1; next }
     /^```$/ { if (inside && found) print n; inside = 0 }
     inside { if (!n++ && $0 == first) found = 1 }' $doc)
-  [ -n "$lines" ] || { echo "$doc: no code begins with '$2'"; exit 1; }
+  [ -n "$lines" ] || { echo "$doc: no code block starts with '$2'"; exit 1; }
   [ "$lines" -le "$1" ] || { echo "$doc: '$2' has $lines lines, more than $1"; exit 1; }
   echo "$2: $lines lines"
 }
@@ -29,16 +31,16 @@ at_most 36 '// a * sigmoid(b): a gated linear unit (Dauphin et al. 2017).'
 at_most 16 '// For a csr a: computes its stored positions only, and returns them as csr.'
 at_most 16 '// Divides each row of x by its length, and saves the length for the gradient.'
 
-# The table of listings: their lines without comments.
+# The table of listings gives their numbers of lines without comments.
 awk '/^\/\/ Listing: / { name = substr($0, 13); n = 0 } name && !NF { print name "|" n; name = "" } name && !/^ *\/\// { n++ }' \
   tests/extend/grouped_nm.cpp | while IFS='|' read -r name lines; do
     grep -qE "^\| $name \| [0-9]* ?\| $lines \|$" docs/extending.md ||
-      { echo "docs/extending.md: $name has $lines lines"; exit 1; }
+      { echo "docs/extending.md: the table lacks $name with $lines lines"; exit 1; }
   done
 
 same docs/library.md tests/install/consumer/library.cpp
 
-# The pieces of this one are out of the file, which has more.
+# The code blocks of docs/model.md are excerpts of model.cpp.
 awk 'NR == FNR { code = code $0 "\n"; next }
   /^```cpp$/ { piece = ""; inside = 1; next }
   /^```$/ { if (inside && !index(code, piece)) { print FILENAME ": not in the code:\n" piece; bad = 1 } inside = 0 }

@@ -14,8 +14,9 @@ if [[ $(cached STEN_SIMD) != ON || -z $(cached STEN_COMPILER_HAS_SIMD) || $(cach
   exit 77
 fi
 
-# A block belongs to the file that the last line of the kind `FILE`: names. C++ of a file that is there
-# stands in it, else it is the file. Lines of a diff stand in the file once; a blank one parts two places.
+# A code block belongs to the file that the last line of the form `FILE`: names. A C++ block must be
+# part of the file; if the file does not exist, the block becomes the file. The old lines of a diff
+# must occur once in the file; a blank line separates two hunks.
 cp -r kernels "$T"
 awk -v into="$T" '
   function fail(why) {
@@ -31,7 +32,7 @@ awk -v into="$T" '
   function replace(    text, at) {
     text = read_file()
     at = index(text, old)
-    if (!at || index(substr(text, at + 1), old)) fail("not there once")
+    if (!at || index(substr(text, at + 1), old)) fail("the old lines do not occur exactly once")
     write_file(substr(text, 1, at - 1) new substr(text, at + length(old)))
     old = new = ""
   }
@@ -49,15 +50,16 @@ awk -v into="$T" '
   kind == "cpp" { new = new $0 "\n" }
   END { if (bad) exit 1; for (f in changed) print f }' docs/adding-a-kernel.md >"$T/changed"
 
-# All lists are compiled again, because they loop over all ISAs; the tables are those of the library.
+# kernels/*.cpp are compiled again, because they loop over all ISAs. The kernel tables come from the
+# library.
 ln -s "$PWD/tests" "$T/tests"
 cd "$T"
 compiler=$(cached CMAKE_CXX_COMPILER)
 sources="$(ls kernels/*.cpp) $(grep '^kernels/simd/.*cpp$' changed) tests/extend/main.cpp tests/extend/kernel_checks.cpp
   tests/kernels/elementwise_test.cpp tests/kernels/table_test.cpp"
-# backend.cpp compares the version with that of the plug-in for CUDA.
+# backend.cpp compares STEN_VERSION with the version of the CUDA plug-in.
 printf '%s\n' $sources | xargs -P 2 -I SOURCE sh -c '
   "$0" -std=c++20 -DSTEN_VERSION=\"0\" -O1 -Wall -Wextra -Werror -I . -c SOURCE -o "$(echo SOURCE | tr / _).o"' "$compiler"
-# The tables of other ISAs are weak symbols, for which alone the linker would not keep the library.
+# The tables of other ISAs are weak symbols; with --as-needed, the linker would drop the library.
 "$compiler" ./*.o -o checks -L "$build/lib" -Wl,--no-as-needed -lsten -Wl,-rpath,"$build/lib"
 ./checks

@@ -9,34 +9,34 @@ T=$(mktemp -d)
 trap 'rm -rf "$T"' EXIT
 unset DESTDIR
 
-# What is installed without having been built is built then.
+# A file to be installed that has not been built is built during the installation.
 rm "$build/apps/libsten-prune-main.a"
 
 cmake --install "$build" --prefix "$T/first" >"$T/install.log" || { cat "$T/install.log"; exit 1; }
 mv "$T/first" "$T/prefix" # programs and package must not remember where they were installed
 
-# The library's compiler is the consumer's too: two standard libraries need not fit together.
+# The consumer uses the compiler of the library, because two standard libraries may be incompatible.
 compiler=$(sed -n 's/^CMAKE_CXX_COMPILER:[^=]*=//p' "$build/CMakeCache.txt")
 cmake -S "$here/consumer" -B "$T/consumer" -DCMAKE_PREFIX_PATH="$T/prefix" \
   -DEXTENSION="$here/../extend/extension.cpp" \
   -DCMAKE_CXX_COMPILER="$compiler" -DCMAKE_FIND_USE_PACKAGE_REGISTRY=OFF
 cmake --build "$T/consumer"
 
-# Each header stands alone, with what the package says and nothing of the source tree.
+# Each header compiles alone, with the flags of the package and without the source tree.
 export PKG_CONFIG_PATH=$(dirname "$(find "$T/prefix" -name sten.pc)")
 flags=$(pkg-config --cflags sten)
 while read -r header; do
   if [[ -f $here/../../$header ]]; then echo "$T/prefix/include/$header"; fi
 done < <(cd "$T/prefix/include" && find * -name '*.h') >"$T/headers"
-# Headers of former paths forward to them.
+# Headers at former paths forward to the new ones.
 echo "$T/prefix/include/libsten/dispatch/registry.h" >>"$T/headers"
 grep -q 'libsten/sten.h$' "$T/headers" || { echo "libsten/sten.h is not installed"; exit 1; }
 xargs -P "$(nproc)" -I HEADER "$compiler" -std=c++20 -Wall -Wextra -Werror -fsyntax-only $flags -include HEADER \
   -x c++ /dev/null <"$T/headers" >"$T/alone.log" 2>&1 || { head -n 40 "$T/alone.log"; exit 1; }
-# What is internal stays out.
+# Internal headers are not installed.
 if grep -E '/(json_reader|checked_block|run_files)[.]h$|/(simd|report)/|/programs/' "$T/headers" |
   grep -v '/programs/tensors/tensor_programs[.]h$'; then
-  echo "these are not public"
+  echo "the headers above are internal, but installed"
   exit 1
 fi
 "$compiler" -std=c++20 "$here/consumer/main.cpp" -o "$T/by-pkg-config" $(pkg-config --cflags --libs sten)
@@ -76,7 +76,7 @@ for file in share/doc/sten/README.md share/doc/sten/LICENSE share/doc/sten/CHANG
   [[ -s $T/prefix/$file ]] || { echo "$file is not installed"; exit 1; }
 done
 
-# What the consumer added works in the installed programs.
+# The extension works in the consumer's programs and, with --load, in the installed ones.
 "$T/consumer/my-prune" "$model" -o "$T/pruned" -q --rule '*.query.weight=row-share:of=0.3' >"$T/log"
 "$T/consumer/my-convert" "$T/pruned" -o "$T/banded" -q --include '*.query.weight' --to banded:k=160 >"$T/log"
 expect '.*"banded:k=160".*' "$T/consumer/my-energy" "$T/banded" -q --json
@@ -84,7 +84,7 @@ expect '.*"banded:k=160".*' "$T/prefix/bin/sten-energy" "$T/banded" -q --json --
 "$compiler" -std=c++20 -fPIC -shared "$here/../extend/extension.cpp" -o "$T/by-flags.so" $(pkg-config --cflags sten)
 expect '.*"banded:k=160".*' "$T/prefix/bin/sten-energy" "$T/banded" -q --json --load "$T/by-flags.so"
 
-# A plug-in for CUDA that is of another release, or no library, is named.
+# The error names a CUDA plug-in that is of another release, not a library, or missing.
 plugin=$(pkg-config --variable=libdir sten)/libsten_cuda.so
 on_device() { CUDA_VISIBLE_DEVICES= "$T/prefix/bin/sten-energy" "$model" --device cuda 2>&1 || [[ $? = 1 ]]; }
 echo 'extern "C" const char* sten_cuda_version() { return "0.0.1"; }' | "$compiler" -x c++ -fPIC -shared -o "$plugin" -

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Common part of the tests of packages: bare Debian systems in folders. They need root, debootstrap and a
-# Debian mirror, and take minutes, so they are no part of ctest.
+# Common part of the package tests: bare Debian systems in folders. The tests need root, debootstrap and
+# a Debian mirror, and take minutes, so they are not part of ctest.
 #   STEN_ROOTS   folder in which the bare systems stay for the next run (default: they are removed)
 set -euo pipefail
 [[ $EUID -eq 0 ]] || { echo "$0: needs root" >&2; exit 1; }
@@ -26,15 +26,16 @@ new_root() {
   cp -a "$source/recipes/models/shakespeare-bert" "$root/root/model"
 }
 
-# in_root COMMAND...: runs it in $root, in /root, without variables of this shell. /proc is there only meanwhile.
+# in_root COMMAND...: runs COMMAND in /root of $root, without the variables of this shell. /proc is
+# mounted only while COMMAND runs.
 in_root() {
   unshare --mount bash -c 'mount -t proc proc "$1/proc" && shift && exec chroot "$@"' _ "$root" "$root" \
     env -i HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH="${root_path:-/usr/sbin:/usr/bin:/sbin:/bin}" \
     sh -euc 'cd /root; exec "$@"' _ "$@"
 }
 
-# use_package_index: pip in $root asks the index of this machine. After the installation of ca-certificates,
-# which writes the file of certificates.
+# use_package_index: makes pip in $root use the package index of this machine. Must be called after
+# ca-certificates is installed, which writes the certificate file.
 use_package_index() {
   local file
   for file in /etc/pip.conf "${PIP_CERT:-/etc/ssl/certs/ca-certificates.crt}"; do
@@ -43,10 +44,10 @@ use_package_index() {
 }
 
 fail() { echo "$(basename "$0"): $1" >&2; exit 1; }
-expect() { # expect REGEX COMMAND...: its output, in $root
+expect() { # expect REGEX COMMAND...: COMMAND in $root prints a match of REGEX
   local wanted=$1 got
   shift
-  got=$(in_root "$@" 2>&1) || fail "$*: $got"
+  got=$(in_root "$@" 2>&1) || fail "$* failed: $got"
   [[ $got =~ ^$wanted$ ]] || fail "$*: expected '$wanted', got '$got'"
 }
 
@@ -59,7 +60,7 @@ first_commands() {
   expect '.*total +1254400 +125440 +90.00 % .*' sten-prune model -o pruned --sparsity 0.9 --summary
   expect '.*bitmask.*' sten convert pruned -o small --to bitmask
   expect '.*90.00 %.*' sten energy small --against model --min-energy 0.25 --min-sparsity 0.89
-  # Without a library of dense products, a slow loop would multiply.
+  # Without a library for dense products, a slow loop would be used.
   for line in oneDNN OpenBLAS; do
     expect ".*\"library\": \"$line.*" sten-bench gemm --shape 64x64x64 --layouts csr --repeats 1 --json
   done

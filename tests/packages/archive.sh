@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Unpacks the archive of a release in bare Debian 12 and 13, without any package of its libraries, in
-# a folder with blanks, and runs the first commands of README.
+# Unpacks the archive of a release in bare Debian 12 and 13, without the packages of the bundled
+# libraries, in a folder with a blank in its name, and runs the first commands of README.
 #   tests/packages/archive.sh DIST
 . "$(dirname "${BASH_SOURCE[0]}")/_root.sh"
 dist=$(realpath "${1:?usage: tests/packages/archive.sh DIST}")
@@ -14,7 +14,7 @@ mkdir "$work/unpacked"
 tar -xf "$archive" -C "$work/unpacked"
 newest=$(find "$work/unpacked" -type f \( -path '*/bin/*' -o -name '*.so*' \) -exec objdump -T {} + |
   grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1)
-[[ $(printf '%s\n' "$newest" GLIBC_2.36 | sort -V | tail -n 1) == GLIBC_2.36 ]] || fail "needs $newest"
+[[ $(printf '%s\n' "$newest" GLIBC_2.36 | sort -V | tail -n 1) == GLIBC_2.36 ]] || fail "expected at most GLIBC_2.36, got $newest"
 
 for suite in bookworm trixie; do
   new_root $suite
@@ -22,9 +22,9 @@ for suite in bookworm trixie; do
   cp -a "$work/unpacked/$name" "$root/root/some folder/"
   root_path="/root/some folder/$name/bin:/usr/bin:/bin"
   first_commands "$version"
-  # All but glibc comes from the archive.
+  # All libraries except glibc come from the archive.
   others=$(in_root sh -c 'for f in "/root/some folder"/*/bin/sten*; do ldd "$f"; done' |
     grep -E '=> /' | grep -v '/some folder/' | grep -vE '/lib(c|m)\.so|/libdl|/libpthread|/librt' || true)
-  [[ -z $others ]] || fail "$suite: libraries of the system: $others"
+  [[ -z $others ]] || fail "$suite: the programs load libraries of the system: $others"
 done
 echo "the archive works"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Builds the image of examples/ci/Containerfile by buildah from the packages of a release, with a bare
+# Builds the image of examples/ci/Containerfile with buildah from the packages of a release, with a bare
 # Debian 12 in place of debian:bookworm-slim, and runs make, sten prune and sten energy in it.
 #   tests/packages/container.sh DIST
 . "$(dirname "${BASH_SOURCE[0]}")/_root.sh"

@@ -20,7 +20,7 @@ new_debian() {
 }
 version=$(dpkg-deb -f "$dist"/sten_*.deb Version)
 version=${version%-*}
-install() { in_root apt-get install -qq -y --no-install-recommends "$@" >"$work/log" 2>&1 || { tail "$work/log"; fail "apt-get install $*"; }; }
+install() { in_root apt-get install -qq -y --no-install-recommends "$@" >"$work/log" 2>&1 || { tail "$work/log"; fail "apt-get install $* failed"; }; }
 deb() { echo "./packages/$(basename "$dist/$1"_*.deb)"; } # deb NAME: its file in $root
 plugins=()
 list() { (cd "$root" && find etc opt usr -not -type d | LC_ALL=C sort); }
@@ -31,8 +31,8 @@ install "$(deb libsten1)" "$(deb sten)"
 expect '.*90.00 %.*' sten-prune model -o first --sparsity 0.9 --summary
 echo "from nothing to the first pruned checkpoint in $((SECONDS - start)) s"
 
-# The tools of the consumer and all that the packages depend on come first, so that what is left behind
-# is seen.
+# The build tools of the consumer and all dependencies of the packages are installed first, so that the
+# list of files afterwards shows leftovers of the packages only.
 new_debian
 depends=$(for deb in "$dist"/*.deb; do dpkg-deb -f "$deb" Depends; done | tr ',' '\n' | sed 's/|.*//; s/(.*//; s/ //g' | grep -v sten | sort -u)
 install $depends g++ cmake make pkg-config man-db python3
@@ -62,7 +62,7 @@ for plugin in mpi cuda; do
   first_commands "$version"
 done
 
-in_root apt-get purge -qq -y sten libsten1 libsten-dev "${plugins[@]}" >"$work/log" 2>&1 || { tail "$work/log"; fail "apt-get purge"; }
+in_root apt-get purge -qq -y sten libsten1 libsten-dev "${plugins[@]}" >"$work/log" 2>&1 || { tail "$work/log"; fail "apt-get purge failed"; }
 list >"$work/after"
 left=$(comm -13 "$work/before" "$work/after" | grep -i sten || true)
 [[ -z $left ]] || fail "left behind: $left"

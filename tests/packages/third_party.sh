@@ -18,7 +18,7 @@ import json, sys
 document = json.load(open(sys.argv[1]))
 assert document['spdxVersion'] == 'SPDX-2.3' and document['creationInfo']['created'] == '1970-01-02T00:00:00Z'
 packages = {p['SPDXID']: p for p in document['packages']}
-assert len(packages) == len(document['packages']), 'an identifier twice'
+assert len(packages) == len(document['packages']), 'duplicate SPDXID'
 for relation in document['relationships'][1:]:
     assert relation['spdxElementId'] == 'SPDXRef-sten' and relation['relatedSpdxElement'] in packages, relation
 names = [p['name'] for p in document['packages']]
@@ -26,7 +26,7 @@ for name in ('sten', 'libc6', 'libstdc++6', 'libfmt', 'libre2', 'libutf8proc', '
     assert any(n.startswith(name) for n in names), name
 END
 names=$(sed -n 's/^ *"name": "\(.*\)",$/\1/p' "$work/sbom.json")
-# Those that libsten loads by name.
+# Libraries that libsten loads by name at run time.
 for pair in openblas:libopenblas onednn:libdnnl; do
   grep -q "^${pair%:*}_INCLUDE_DIR:[^=]*=/" "$1/CMakeCache.txt" || continue
   grep -q "^${pair#*:}[0-9]" <<<"$names" || fail "the SBOM lacks ${pair#*:}"
@@ -38,4 +38,4 @@ done <<<"$names"
 grep -q 'Permission is hereby granted, free of charge' "$work/notices" || fail "the notices lack texts of licences"
 status=0
 python3 "$script" sbom "$work" 2>"$work/error" || status=$?
-[[ $status == 1 && $(cat "$work/error") == "third_party: $work: not a finished build by Ninja: CMakeCache.txt is missing" ]] || fail "$(cat "$work/error")"
+[[ $status == 1 && $(cat "$work/error") == "third_party: $work: not a finished build by Ninja: CMakeCache.txt is missing" ]] || fail "unexpected error: $(cat "$work/error")"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Pages and charts of every program, in a real browser where there is one. With a directory as argument, leaves the
-# pages, charts and screenshots there.
+# Report pages and charts of every program, opened in a real browser if one is installed. With a
+# directory as argument, keeps the pages, charts and screenshots there.
 . "$(dirname "$0")/../cli/_lib.sh"
 . "$(dirname "$0")/../cli/_recipe.sh"
 OUT=${1:-$T/pages}
@@ -59,15 +59,16 @@ reported run sten-run run --repeats 5
 reported explain sten-run run --explain
 reported bench sten-bench convert --shape 96x160 --layouts nmg:n=2,m=4,g=4 --layouts csr:sparsity=0.9 --repeats 3
 
-# The charts that answer what the programs are run for.
-grep -q 'Sparsity and energy' "$OUT/prune.svg" || fail 'the chart of sten-prune is not of energy'
-grep -q '>before<' "$OUT/convert.svg" || fail 'the chart of sten-convert is not of sizes'
+# The chart of each program shows its main result.
+grep -q 'Sparsity and energy' "$OUT/prune.svg" ||
+  fail 'the chart of sten-prune does not show sparsity and energy'
+grep -q '>before<' "$OUT/convert.svg" || fail 'the chart of sten-convert does not show sizes'
 grep -q 'Pareto front' "$OUT/models.svg" || fail 'the chart of several models has no Pareto front'
 grep -qE '<path d="M[^"L]*H[0-9.]+V' "$OUT/train.svg" || fail 'the schedule of sparsity is not drawn in steps'
-grep -q 'Time of a batch' "$OUT/run.svg" || fail 'the chart of sten-run is not of times'
-grep -q 'times as fast as the baseline' "$OUT/bench.svg" || fail 'the chart of sten-bench is not of ratios'
+grep -q 'Time of a batch' "$OUT/run.svg" || fail 'the chart of sten-run does not show times'
+grep -q 'times as fast as the baseline' "$OUT/bench.svg" || fail 'the chart of sten-bench does not show ratios'
 
-# Of many tensors, a page has the largest ones, and stays small.
+# A page about many tensors lists only the largest ones, and stays small.
 python3 - <<'PYTHON'
 import json
 import struct
