@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Invalid input files give one clear line, without an output or a crash.
+# Invalid input files give one clear error line, without an output file or a crash.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 
@@ -8,15 +8,15 @@ cd "$T/work"
 
 bytes() { printf '%b' "$2" >$BAD && refused "$1"; }               # bytes TEXT CONTENT
 json() { safetensors $BAD "$2" "${3-}" && refused "$1"; }         # json TEXT HEADER [DATA]
-# fields TEXT FIELDS [DATA]: of the only tensor, 'w'.
+# fields TEXT FIELDS [DATA]: FIELDS are the header fields of 'w', the only tensor.
 fields() { json "$1" "{\"w\":{$2}}" "${3-}"; }
-# shape TEXT DTYPE SHAPE BYTES
+# shape TEXT DTYPE SHAPE BYTES: the only tensor is 'w', with BYTES zero bytes of data.
 shape() { json "$1" "{$(entry w "$2" "$3" 0 "$4")}" "$(repeat "$4" '\x00')"; }
 
 good="{$(entry a.weight F32 2,2 0 16)}"
 data="$F1$F2$F3$F4"
 
-# The container.
+# The container: length of the header, other file formats, length of the data.
 held 1 bytes 'is empty' ''
 held 2 bytes 'has 4 bytes, too few' '\x08\x00\x00\x00'
 held 3 bytes 'header length is 1000 bytes, only 2 follow' '\xe8\x03\x00\x00\x00\x00\x00\x00{}'
@@ -39,7 +39,7 @@ held 11 json 'of 12 bytes of data (is the file truncated?)' "$good" "$F1$F2$F3"
 json 'is the file truncated?' "$good"
 held 12 json '4 bytes follow the data of the last tensor' "$good" "$data$F1"
 
-# The header's text.
+# The header: JSON syntax, duplicate and missing fields, nesting, types and ranges of values.
 json 'invalid JSON' $'{"a\xff.weight":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
 json 'invalid JSON' $'{"a\xed\xa0\x80":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
 held 14 json 'invalid JSON' '{"a\ud800":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}' "$F1"
@@ -74,7 +74,7 @@ json "metadata 'k': expected a string, got null" '{"__metadata__":{"k":null}}'
 json "metadata 'k': expected a string, got an object" '{"__metadata__":{"k":{"a":"b"}}}'
 json "metadata 'k': expected a string, got an array" '{"__metadata__":{"k":["a"]}}'
 every=$PROGRAMS
-PROGRAMS=sten-energy # which speaks for all
+PROGRAMS=sten-energy # one program is enough for this loop
 for number in 1.0 1e0 -1 -0 '"1"' true null '[1]' '{}'; do
   held 24 fields "'shape': expected unsigned integers" "\"dtype\":\"F32\",\"shape\":[$number],\"data_offsets\":[0,4]" "$F1"
   fields "'data_offsets': expected unsigned integers" "\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,$number]" "$F1"
@@ -92,7 +92,7 @@ held 25 fields "'data_offsets' holds 18446744073709551615, above" \
 fields "'shape': expected unsigned integers" '"dtype":"F32","shape":[99999999999999999999999999],"data_offsets":[0,4]' \
   "$F1"
 
-# Tensors.
+# Tensors: dtype, offsets and shape.
 held 26 shape "unknown dtype 'F33'" F33 1 4
 shape "unknown dtype 'f32'" f32 1 4
 held 27 json 'data begin at 4 and end at 0' "{$(entry w F32 1 4 0)}" "$F1"
@@ -117,7 +117,7 @@ held 36 shape 'expected at most' F32 "1$(repeat 1000 ,1)" 4
 shape 'have 12 bits: expected whole bytes' F4 3 2
 held 37 shape 'have 6 bits: expected whole bytes' F6_E2M3 1 1
 
-# Names.
+# Names of tensors.
 json "a tensor has an empty name" "{$(entry '' F32 1 0 4)}" "$F1"
 json "'a\\n.weight': the name holds control characters" "{$(entry 'a\n.weight' F32 1 0 4)}" "$F1"
 json "'a\\x1b[2J': the name holds control characters" "{$(entry 'a\u001b[2J' F32 1 0 4)}" "$F1"
@@ -128,14 +128,14 @@ json 'the name is an absolute path' "{$(entry /etc/weight F32 1 0 4)}" "$F1"
 json 'the name is a path that leaves its directory' "{$(entry ../../weight F32 1 0 4)}" "$F1"
 json 'the name is a path that leaves its directory' "{$(entry a/../weight F32 1 0 4)}" "$F1"
 
-# More keys than a model has: refused before they fill the memory.
+# More metadata keys than any model has are rejected before they fill the memory.
 seq -f '"%.0f":"",' 1000001 | tr -d '\n' >keys
 { le64 $(($(wc -c <keys) + 24)) && printf '{"__metadata__":{' && cat keys && printf '"":""}}'; } \
   >$BAD
 rm keys
 refused 'more than 1000000 metadata keys'
 
-# No file at all: a folder without a model, a device, nothing.
+# Not a model file: an empty directory, a device, a missing file, a path through a regular file.
 rm $BAD
 mkdir ../empty
 BAD=../empty
@@ -149,4 +149,4 @@ BAD=plain/model.safetensors
 refused 'Not a directory'
 rm plain
 
-[ -z "$(ls -A)" ] || fail "something was left behind: $(ls -A)"
+[ -z "$(ls -A)" ] || fail "expected no files left behind, got: $(ls -A)"

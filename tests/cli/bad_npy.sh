@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Invalid .npy files, and .npy files that claim more than they hold, are refused in one line.
+# Invalid .npy files, and .npy files whose header declares more data than the file has, are rejected
+# with one error line.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 
@@ -7,7 +8,7 @@ mkdir "$T/work"
 cd "$T/work"
 BAD=bad.npy
 
-# npy HEADER [DATA]: version 1.0 of the format.
+# npy HEADER [DATA]: writes $BAD in version 1.0 of the format.
 npy() {
   local LC_ALL=C n=${#1}
   { printf '\x93NUMPY\x01\x00%b' "$(printf '\\x%02x\\x%02x' $((n & 255)) $((n >> 8)))" &&
@@ -19,14 +20,13 @@ array() { npy "{'descr': $1, 'fortran_order': $2, 'shape': ($3), }" "${4-}"; }
 array "'<f4'" False 2,2 "$F1$F2$F3$F4"
 expect_exit 0 sten-prune $BAD -o out.npy --sparsity 0.5
 tail -c 16 out.npy >got
-printf '%b' "$F0$F0$F3$F4" | cmp - got || fail 'a right file was read wrong'
+printf '%b' "$F0$F0$F3$F4" | cmp - got || fail 'a valid array in C order was read incorrectly'
 rm out.npy got
-# 1 3
-# 2 4, of which 1 is removed.
+# In Fortran order the matrix is 1 3 / 2 4; pruning removes the 1.
 array "'<f4'" True 2,2 "$F1$F2$F3$F4"
 expect_exit 0 sten-prune $BAD -o out.npy --sparsity 0.25
 tail -c 16 out.npy >got
-printf '%b' "$F0$F3$F2$F4" | cmp - got || fail 'Fortran order was read wrong'
+printf '%b' "$F0$F3$F2$F4" | cmp - got || fail 'a valid array in Fortran order was read incorrectly'
 rm out.npy got
 
 array "'|O'" False 2, 'pickled!'
@@ -59,4 +59,4 @@ refused 'Git LFS pointer'
 refused 'is empty'
 
 rm $BAD
-[ -z "$(ls -A)" ] || fail "something was left behind: $(ls -A)"
+[ -z "$(ls -A)" ] || fail "expected no files left behind, got: $(ls -A)"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Damaged or inconsistent ONNX models give one clear line in every program that reads checkpoints.
+# Damaged or inconsistent ONNX models give one clear error line in every program that reads
+# checkpoints.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 . "$(dirname "$0")/_onnx.sh"
@@ -7,7 +8,7 @@ mkdir "$T/work"
 cd "$T/work"
 
 four=$(floats 1 2 3 4)
-# weight NAME TYPE DIMS FIELDS: an initializer that a MatMul takes.
+# weight NAME TYPE DIMS FIELDS: an initializer, and a MatMul that uses it.
 weight() {
   local dims= d
   for d in $3; do dims+=$(number 1 "$d"); done
@@ -20,14 +21,14 @@ bad() { # bad TEXT GRAPH
 }
 raw=$(message 9 "$four")
 
-# Cut off anywhere before the operator sets, which are the last 4 bytes.
+# A file that is truncated before the operator sets (its last 4 bytes) is rejected at any length.
 model "$(weight w 1 '2 2' "$raw")" >whole
 for length in $(seq 1 7 $(($(wc -c <whole) - 5))); do
   head -c "$length" whole >$BAD
   held 99 refused ''
 done
 
-# Elements and their shape.
+# The stored elements have to fit the shape and the data type.
 held 100 bad "'w': expected 24 bytes for shape [2, 3] of F32, got 16" "$(weight w 1 '2 3' "$raw")"
 bad "'w': expected 8 bytes for shape [1, 2] of F32, got 16" "$(weight w 1 '1 2' "$raw")"
 bad "'w': expected 16 bytes for shape [2, 2] of F32, got 0" "$(weight w 1 '2 2' '')"
@@ -37,12 +38,12 @@ bad "'w': element 1 does not fit UINT8" "$(weight w 2 '2 1' "$(message 5 01"$(va
 bad 'stored in two ways' "$(weight w 1 '2 2' "$raw$(message 4 "$four")")"
 bad "duplicate tensor name 'w'" "$(weight w 1 '2 2' "$raw")$(weight w 1 '2 2' "$raw")"
 
-# Element types: those of tensors that have no type here are left out, which is a warning.
+# Unknown data types are errors. (ONNX types that sten does not have are skipped with a warning.)
 for type in 0 25 1000; do
   held 101 bad "'w': unknown data type $type" "$(weight w $type '2 2' "$raw")"
 done
 
-# External data.
+# External data: offset, length and file name.
 echo -n 0123456789abcdef >data
 outside() { bad "$1" "$(weight w 1 '2 2' "$2")"; }
 held 102 outside "'w': external data: 16 bytes at byte 1 exceed 'data', which has 16 bytes" "$(external data 1)"
@@ -55,13 +56,13 @@ outside 'external data must be in another file than the model' "$(external $BAD 
 ln -s /etc/hostname link
 outside 'outside the directory' "$(external link 0)"
 
-# Names: what is printed has no control characters.
+# Names: control characters are rejected, and escaped in the error message.
 held 103 bad "'a\\x1b[2J': the name holds control characters" "$(weight $'a\e[2J' 1 '2 2' "$raw")"
 bad "'a\\nb': the name holds control characters" "$(weight $'a\nb' 1 '2 2' "$raw")"
 bad "'': the name is empty" "$(weight '' 1 '2 2' "$raw")"
 bad 'the name is a path that leaves its directory' "$(weight ../w 1 '2 2' "$raw")"
 
-# As many nodes as no model has are not the fault of its weights.
+# The weights of a graph with far more nodes than a real model (2^20) can still be pruned.
 bytes_of "$(node Relu r x '' y)" >nodes
 for _ in $(seq 20); do
   cat nodes nodes >more
@@ -78,7 +79,8 @@ rm nodes
 expect_exit 0 sten-prune large.onnx -o large.safetensors --sparsity 0.5
 held 104 expect_out 'pruned 1 of 1 tensors'
 
-# Graphs that are run: what does not fit together, or is not there, is known before anything is computed.
+# Graphs to execute: inconsistent nodes, missing tensors and unsupported operators are reported
+# before anything is computed.
 port() { message "$1" "$(text 1 "$2")$(message 2 "$(message 1 "$(number 1 1)$(message 2 "$(message 1 "$(number 1 4)")")")")"; }
 step() { message 1 "$(text 1 "$2")$(text 2 "$3")$(text 4 "$1")"; } # step OPERATOR INPUT OUTPUT
 graph() { # graph TEXT NODES
@@ -88,8 +90,8 @@ graph() { # graph TEXT NODES
     expect_exit 1 $command
     expect_one_line_err
     expect_err "$1"
-    [ ! -s "$T/out" ] || fail "'$command' printed something"
-    [ ! -e run ] || fail "'$command' wrote something"
+    [ ! -s "$T/out" ] || fail "'$command' printed to standard output"
+    [ ! -e run ] || fail "'$command' created the output directory"
   done
 }
 printf '{"[PAD]": 0, "[MASK]": 1, "a": 2, "b": 3}' >vocab.json

@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-# Sparse tensors with damaged parts are refused in one line with file, tensor and cause.
+# Sparse tensors with damaged parts are rejected with one error line that names the file, the tensor
+# and the cause.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 
 mkdir "$T/work"
 cd "$T/work"
 
-# read_as DATA: bad.safetensors, which is a right one, has these elements.
+# read_as DATA: bad.safetensors (here a valid file) has these elements in dense form.
 read_as() {
   expect_exit 0 sten-convert $BAD -o dense.safetensors --to dense
   data dense.safetensors >got
   printf '%b' "$1" >wanted
-  cmp got wanted || fail 'a right file was read wrong'
+  cmp got wanted || fail 'a valid sparse tensor was decoded incorrectly'
   rm dense.safetensors got wanted
 }
-# damaged TEXT LAYOUT SHAPE ENTRIES DATA
+# damaged TEXT LAYOUT SHAPE ENTRIES DATA: the tensor is rejected with TEXT.
 damaged() { sparse $BAD "${@:2}" && refused "$1" && expect_err ": 'w.weight': "; }
 
+# The matrix of most cases:
 # 0 1 2
 # 0 0 3
 elements="$F0$F1$F2$F0$F0$F3"
@@ -84,12 +86,12 @@ PROGRAMS="sten-convert sten-energy" damaged "a tensor of rank 1" \
   csr 6 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
 damaged "4294967296 columns do not fit" csr 2,4294967296 "$(csr)" "$(csr_data 0 2 3 1 2 2)"
 
-# Blocks of one row and two columns: 0 1 | 2 0 (padded) | 0 3 (padded)
+# Blocks of one row and two columns: 0 1 | 2 0 | 3 0. The last column of the last two is padding.
 bcsr() { # MASK_BYTES
   printf '%s,%s,%s' "$(part ptr I64 3 0 24)" "$(part col I32 3 24 36)" "$(part values F32 3,1,2 36 60)"
   [ "$1" = 0 ] || printf ',%s' "$(part mask U8 $1 60 $((60 + $1)))"
 }
-bcsr_data() { # PTR... COL... VALUES: three, three, any
+bcsr_data() { # PTR... COL... VALUES: three pointers, three columns, any values
   le64 "$1" "$2" "$3" | od -An -v -tx1 | tr -d '\n' | sed 's/ /\\x/g'
   printf '\\x%02x\\x00\\x00\\x00' "$4" "$5" "$6"
   printf '%s' "$7"
@@ -127,7 +129,7 @@ done
 damaged "block columns do not fit" \
   bcsr:h=1,w=2 2,8589934592 "$(bcsr 0)" "$(bcsr_data 0 2 3 0 1 1 "$blocks")"
 
-# Columns 2 of 3 share a block with a padding column.
+# m=2 of 3 columns: the last column shares its block with a padding column.
 nm() { printf '%s,%s' "$(part values F32 2,2,1 0 16)" "$(part pos U8 2,1 16 18)"; }
 sparse $BAD nm:n=1,m=2 2,3 "$(nm)" "$F1$F2$F0$F3"'\x01\x00'
 read_as "$elements"
@@ -160,7 +162,7 @@ damaged "part 'values'" nmg:n=1,m=2,g=2 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
 damaged "part 'index'" nmg:n=1,m=2,g=1 2,2 \
   "$(part values F32 1,1,2,1,1 0 8),$(part index U16 1,1,2,1 8 12)" "$F1$F2"'\x01\x00\x00\x00'
 
-# Layouts that there are not.
+# Invalid layout parameters and unknown layouts.
 for layout in nm:n=3,m=2 nm:n=0,m=2 nm:n=1,m=0 nm:n=-1,m=2 nmg:n=3,m=2,g=1 nmg:n=0,m=2,g=1 \
   nmg:n=1,m=0,g=1; do
   damaged "n=" $layout 2,2 "$(nmg)" "$F1$F2"'\x01\x00'
@@ -179,7 +181,7 @@ damaged "unknown layout 'quadtree' (a layout of an extension needs --load EXT.so
 damaged "layout description: dense" dense 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 damaged "expected a name" '' 2,3 "$(bitmask)" '\x26'"$F1$F2$F3"
 
-# Descriptions that are none.
+# Invalid layout descriptions in the metadata.
 described() { # TEXT DESCRIPTION
   safetensors $BAD "{\"__metadata__\":{\"sten:w.weight\":\"${2//\"/\\\"}\"},$(bitmask)}" \
     '\x26'"$F1$F2$F3"
@@ -203,7 +205,7 @@ described '' '{"layout":"bitmask","shape":[4611686018427387903,46116860184273879
 described "layout description: unknown dtype 'F33'" '{"layout":"bitmask","shape":[2,3],"dtype":"F33"}'
 described 'layout description: expected at most 4096 bytes' "{\"layout\":\"bitmask$(repeat 5000 ' ')\"}"
 
-# Parts that are missing or too many.
+# Missing and unknown parts.
 damaged "missing part 'values'" bitmask 2,3 "$(part mask U8 1 0 1)" '\x26'
 damaged "missing part 'mask'" bitmask 2,3 "$(part values F32 3 0 12)" "$F1$F2$F3"
 damaged "missing parts" bitmask 2,3 "$(entry v.weight F32 3 0 12)" "$F1$F2$F3"
@@ -212,7 +214,7 @@ refused "'w.weight::index': unknown part of the layout bitmask"
 sparse $BAD bitmask 2,3 "$(bitmask),$(entry w.weight F32 1 13 17)" '\x26'"$F1$F2$F3$F1"
 refused "'w.weight' is stored both dense and in parts"
 
-# One that would only be copied is checked too: damage is not passed on.
+# A sparse tensor that would only be copied is checked, too, so that damage does not spread.
 sparse $BAD bitmask 2,3 "$(bitmask),$(entry b.weight F32 1,2 13 21)" '\x06'"$F1$F2$F3$F1$F2"
 for command in "sten-prune $BAD -o out.safetensors --sparsity 0.5 --exclude w.weight" \
   "sten-prune $BAD --dry-run --sparsity 0.5 --exclude w.weight" \
@@ -224,4 +226,4 @@ for command in "sten-prune $BAD -o out.safetensors --sparsity 0.5 --exclude w.we
 done
 
 rm $BAD
-[ -z "$(ls -A)" ] || fail "something was left behind: $(ls -A)"
+[ -z "$(ls -A)" ] || fail "expected no files left behind, got: $(ls -A)"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Weights with values that cannot be ranked are refused, with the name and index of the value.
+# Weights with values that cannot be ranked (NaN, infinity) are rejected; the error names the tensor
+# and the index of the value.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 
@@ -9,10 +10,10 @@ refused() { # TEXT COMMAND...
   expect_exit 1 "${@:2}"
   expect_one_line_err
   expect_err "in.safetensors: 'b.weight': element $1"
-  [ ! -s "$T/out" ] || fail "'${*:2}' printed something"
+  [ ! -s "$T/out" ] || fail "'${*:2}' printed to standard output"
   [ ! -e o ] || fail "'${*:2}' left an output"
 }
-bad() { # DTYPE BYTES-OF-4 DATA: the third element is not a number
+bad() { # DTYPE BYTES DATA: b.weight has 4 elements in BYTES bytes
   safetensors in.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight $1 2,2 16 $((16 + $2)))}" \
     "$F1$F2$F3$F4$3"
 }
@@ -36,25 +37,26 @@ bad F8_E5M2 4 '\x3c\x3c\x7c\x3c'
 refused 2 sten-prune in.safetensors -o o --sparsity 0.5
 bad F64 32 "$(le64 1 2 0x7ff0000000000000 4 | od -An -v -tx1 | tr -d '\n' | sed 's/ /\\x/g')"
 refused 2 sten-prune in.safetensors -o o --sparsity 0.5
-# The largest number of E4M3 is one.
+# 0x7e is the largest finite value of E4M3 and is accepted.
 bad F8_E4M3 4 '\x38\x38\x7e\x38'
 expect_exit 0 sten-prune in.safetensors --dry-run --sparsity 0.5
 
-# An original of which no energy can be said.
+# sten-energy rejects an original with a NaN, since no energy can be computed.
 bad F32 16 "$F1$F2"'\x00\x00\xc0\x7f'"$F4"
 sed 's/\x7f/\x3f/' in.safetensors >fine.safetensors
 refused 2 sten-energy fine.safetensors --against in.safetensors
 rm fine.safetensors
-# Where nothing is ranked they are moved like others, and tensors that are not chosen do not matter.
+# Lossless conversion does not rank values and preserves a NaN. Unselected tensors are not checked.
 expect_exit 0 sten-convert in.safetensors -o o --to bitmask --lossless
 expect_exit 0 sten-convert o -o back --to dense
 data in.safetensors >wanted
-data back | cmp - wanted || fail 'a NaN did not come back'
+data back | cmp - wanted || fail 'a NaN was not preserved by the conversion to bitmask and back'
 rm o back wanted
 expect_exit 0 sten-prune in.safetensors -o o --sparsity 0.5 --exclude b.weight
 rm o
 
-# Tensors whose parts would get the name of another: found before anything is written.
+# A part of a sparse tensor would get the name of another tensor: an error before anything is
+# written.
 safetensors clash.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry a.weight::mask F32 1 16 20)}" \
   "$F1$F2$F3$F4$F1"
 for command in 'sten-prune clash.safetensors -o o --sparsity 0.5 --to bitmask' \
@@ -65,9 +67,9 @@ for command in 'sten-prune clash.safetensors -o o --sparsity 0.5 --to bitmask' \
   expect_err ": clash.safetensors: 'a.weight::mask' collides with the parts of the sparse tensor 'a.weight'"
   [ ! -e o ] || fail "'$command' left an output"
 done
-expect_exit 0 sten-prune clash.safetensors -o o --sparsity 0.5 # dense, it has no parts
+expect_exit 0 sten-prune clash.safetensors -o o --sparsity 0.5 # a dense tensor has no parts
 rm o
-# In another shard too, since an index has one name for each entry.
+# The other tensor can be in another shard, since names are unique in the whole index.
 mkdir ../shards
 safetensors ../shards/a.safetensors "{$(entry a.weight F32 2,2 0 16)}" "$F1$F2$F3$F4"
 safetensors ../shards/b.safetensors "{$(entry a.weight::mask F32 1 0 4)}" "$F1"
@@ -76,6 +78,6 @@ echo '{"weight_map":{"a.weight":"a.safetensors","a.weight::mask":"b.safetensors"
 expect_exit 1 sten-convert ../shards -o o --to bitmask
 expect_one_line_err
 expect_err ": ../shards: 'a.weight::mask' collides with the parts of the sparse tensor 'a.weight'"
-[ ! -e o ] || fail 'a clash between shards left an output'
+[ ! -e o ] || fail 'a name clash between shards left an output'
 [ "$(ls -A | tr '\n' ' ')" = 'clash.safetensors in.safetensors ' ] ||
-  fail "something was left behind: $(ls -A)"
+  fail "expected only clash.safetensors and in.safetensors, got: $(ls -A)"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# --skip-existing compares the input of an output and the options that affect its bytes.
+# --skip-existing checks that an existing output was made from the same input, with the same options
+# that affect its bytes.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -11,19 +12,20 @@ done
 prune() { sten-prune in/*.safetensors --out-dir done "$@"; }
 expect_exit 0 prune --sparsity 0.5
 cp -r done before
-unchanged() { cmp done/m1.safetensors before/m1.safetensors || fail "a refused run wrote"; }
+unchanged() { cmp done/m1.safetensors before/m1.safetensors || fail "done/m1.safetensors changed"; }
 
-# Equal, whatever does not decide bytes.
+# Options that do not affect the bytes of an output are not compared.
 expect_exit 0 prune --sparsity 0.5 --skip-existing --threads 1 --report r.json --min-energy 0.1
 expect_out "3 inputs: 3 skipped"
-if grep -q warning "$T/err"; then fail "equal outputs are skipped with a warning"; fi
+if grep -q warning "$T/err"; then fail "skipping equal outputs gives a warning"; fi
 
-# Another option, another program, another input: refused before any work, by name.
+# Outputs made with another option, program or input: the run is rejected before any work, and the
+# error names the difference.
 rm done/m3.safetensors
 expect_exit 2 prune --sparsity 0.25 --skip-existing --keep-going
 expect_one_line_err
 expect_err "done/m1.safetensors: was made differently: options: expected sparsifier=magnitude:sparsity=0.25, got sparsifier=magnitude:sparsity=0.5; 1 more differ (--force replaces"
-[ ! -e done/m3.safetensors ] || fail "a refused run worked"
+[ ! -e done/m3.safetensors ] || fail "a rejected run wrote done/m3.safetensors"
 unchanged
 expect_exit 2 sten-convert in/m1.safetensors --out-dir done --to csr --skip-existing
 expect_err "program: expected sten-convert, got sten-prune"
@@ -36,7 +38,7 @@ expect_exit 0 prune --sparsity 0.25 --skip-existing=any
 expect_out "3 inputs: 1 done, 2 skipped"
 unchanged
 
-# --force makes again what differs, and nothing else.
+# With --force only the outputs that differ are replaced.
 touch -d 2001-01-01 done/m3.safetensors
 expect_exit 0 prune --sparsity 0.25 --skip-existing --force
 expect_out "3 inputs: 2 done, 1 skipped"
@@ -44,7 +46,7 @@ expect_out "3 inputs: 2 done, 1 skipped"
 expect_exit 0 prune --sparsity 0.25 --skip-existing
 expect_out "3 inputs: 3 skipped"
 
-# Files of masks count by their content.
+# Mask files are compared by their content.
 expect_exit 0 sten-prune in/m1.safetensors -o x.safetensors --sparsity 0.5 --mask-out mask
 expect_exit 0 sten-prune in/m1.safetensors --out-dir masked --mask mask
 expect_exit 0 sten-prune in/m1.safetensors --out-dir masked --mask mask --skip-existing
@@ -54,7 +56,7 @@ expect_exit 0 sten-prune in/m1.safetensors -o x.safetensors --sparsity 0.25 --ma
 expect_exit 2 sten-prune in/m1.safetensors --out-dir masked --mask mask --skip-existing
 expect_err "options: expected mask_checksum="
 
-# Without a record, or with an output that was changed since, nothing is compared, which is said.
+# Without a manifest, or if an output was changed since, nothing is compared, and a warning says so.
 rm done/.sten-batch.json
 expect_exit 0 prune --sparsity 0.75 --skip-existing
 expect_out "3 inputs: 3 skipped"
@@ -64,33 +66,34 @@ cp in/m1.safetensors done/m1.safetensors
 expect_exit 0 prune --sparsity 0.5 --skip-existing
 expect_err "warning: done/m1.safetensors: skipped without comparison"
 
-# Directories: every file that is copied counts.
+# Directories: the checksum covers every file that is copied.
 mkdir hub
 cp in/m1.safetensors hub/model.safetensors
 echo '{}' >hub/config.json
 expect_exit 0 sten-prune hub --out-dir hubs --sparsity 0.5
 expect_exit 0 sten-prune hub --out-dir hubs --sparsity 0.5 --skip-existing
 expect_out "1 inputs: 1 skipped"
-if grep -q warning "$T/err"; then fail "an equal directory is skipped with a warning"; fi
+if grep -q warning "$T/err"; then fail "skipping an equal directory gives a warning"; fi
 echo '{"a": 1}' >hub/config.json
 expect_exit 2 sten-prune hub --out-dir hubs --sparsity 0.5 --skip-existing
 expect_err "input checksum"
 
-# The record is ours or is left alone.
+# A .sten-batch.json that sten did not write is not replaced, and a symbolic link is not followed.
 echo '{"mine": 1}' >hubs/.sten-batch.json
 expect_exit 1 sten-prune hub --out-dir hubs --sparsity 0.5 --force
 expect_err "hubs/.sten-batch.json: not a manifest: missing checksum"
-[ "$(cat hubs/.sten-batch.json)" = '{"mine": 1}' ] || fail "a file of others was replaced"
+[ "$(cat hubs/.sten-batch.json)" = '{"mine": 1}' ] ||
+  fail "a .sten-batch.json that is not a manifest was replaced"
 rm hubs/.sten-batch.json
 echo text >victim
 ln -s ../victim hubs/.sten-batch.json
 expect_exit 1 sten-prune hub --out-dir hubs --sparsity 0.5 --force
 expect_err "expected a regular file"
-[ "$(cat victim)" = text ] || fail "a link was followed"
+[ "$(cat victim)" = text ] || fail "the symbolic link .sten-batch.json was followed"
 expect_exit 2 prune --sparsity 0.5 --skip-existing=all
 expect_one_line_err
 
-# A batch that is killed leaves a record that holds: what it lists is skipped, the rest is made.
+# A killed batch leaves a valid manifest: the next run skips the listed outputs and makes the rest.
 for i in $(seq 4 60); do cp in/m2.safetensors in/m$i.safetensors; done
 sten-prune in/*.safetensors --out-dir killed --sparsity 0.5 --threads 1 >"$T/out" 2>&1 &
 pid=$!
@@ -98,5 +101,6 @@ until [ -e killed/.sten-batch.json ] || ! kill -0 $pid 2>/dev/null; do :; done
 kill -9 $pid 2>/dev/null || true
 wait $pid 2>/dev/null || true
 expect_exit 0 sten-prune in/*.safetensors --out-dir killed --sparsity 0.5 --skip-existing
-[ "$(find killed -name '*.safetensors' | wc -l)" = 60 ] || fail "the batch is not complete"
+[ "$(find killed -name '*.safetensors' | wc -l)" = 60 ] ||
+  fail "expected 60 outputs after the second run"
 expect_exit 2 sten-prune in/*.safetensors --out-dir killed --sparsity 0.25 --skip-existing

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# sten-bench gemm: every dense library and layout in every form; the document of --json.
+# sten-bench gemm: rows for every dense library and layout in every form; the document of --json.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 
@@ -11,41 +11,50 @@ for key in schema machine cpu isa threads peak_gflops dense library gflops resul
 done
 for form in gemm linear chain; do
   for layout in csr:sparsity=0.5 csr:sparsity=0.9 '"nmg:n=2,m=4,g=4"'; do
-    [ "$(grep -c "^gemm,$form,24x40x70,$layout,," b.csv)" = 2 ] || fail "$form lacks $layout"
+    [ "$(grep -c "^gemm,$form,24x40x70,$layout,," b.csv)" = 2 ] ||
+      fail "expected 2 rows of $layout for form $form"
   done
   [ "$(grep -c "^gemm,$form,24x40x70,dense,[^,]*,float32,.*,1,1,1,[^,]*,,,[^,]*,2,\$" b.csv)" -ge 2 ] ||
     fail "$form has no dense product with a ratio of 1"
 done
-# What is packed once per weight is said of each layout, in each form and number of threads, and not of dense.
-# libxsmm, where there is one, makes something of CSR too.
+# The time to pack a weight is reported for each layout, form and number of threads, but not for
+# dense float32. libxsmm, if installed, packs CSR, too.
 theirs=$(grep -c '"library": "libxsmm' out) || true
-[ "$theirs" = 0 ] || [ "$theirs" = 12 ] || fail 'libxsmm is not measured for each form, number of threads and CSR'
-low=$(grep -c ',dense,,bf16,' b.csv) || true # our own dense ones
-[ "$low" = 0 ] || [ "$low" = 6 ] || fail 'dense bfloat16 is not measured for each form and number of threads'
-[ "$(grep -c '"pack_ms": [0-9]' out)" = $((18 + theirs + low)) ] || fail 'packing took no time'
-[ "$(grep -c '"pack_products": [0-9]' out)" = $((18 + theirs + low)) ] || fail 'packing is not said in products'
-# Results from before packing was measured compare too.
+[ "$theirs" = 0 ] || [ "$theirs" = 12 ] ||
+  fail 'expected 0 or 12 rows of libxsmm: 3 forms, 2 numbers of threads, 2 CSR layouts'
+low=$(grep -c ',dense,,bf16,' b.csv) || true # dense products by sten itself
+[ "$low" = 0 ] || [ "$low" = 6 ] ||
+  fail 'expected 0 or 6 rows of dense bfloat16 by sten: 3 forms, 2 numbers of threads'
+[ "$(grep -c '"pack_ms": [0-9]' out)" = $((18 + theirs + low)) ] ||
+  fail 'pack_ms is not in exactly the rows that pack a weight'
+[ "$(grep -c '"pack_products": [0-9]' out)" = $((18 + theirs + low)) ] ||
+  fail 'pack_products is not in exactly the rows that pack a weight'
+# A baseline without packing times (of an older version) can be compared, too.
 grep -v '"pack_' b.json >old.json
 expect_exit 0 sten-bench gemm --shape 24x40x70 --layouts nmg:n=2,m=4,g=4 --repeats 2 --against old.json \
   --max-slowdown 1000000
 expect_out 'compared with old.json'
 expect_out 'pack ms'
-grep -q '<svg' b.svg || fail 'there is no chart'
+grep -q '<svg' b.svg || fail 'b.svg is not an SVG chart'
 
-# Every row says in what precision it multiplies and how far off that is; the fastest of all is named.
-! grep -q '"precision": null' out || fail 'a row says no precision'
-! grep -q '"error": null' out || fail 'a row says no error'
-[ "$(grep -c 'fastest of .* 24x40x70, ' b.md)" = 6 ] || fail 'not the fastest of each form and threads is named'
+# Every row has the precision of its product and the error; the fastest product is named.
+! grep -q '"precision": null' out || fail 'a row has no precision'
+! grep -q '"error": null' out || fail 'a row has no error'
+[ "$(grep -c 'fastest of .* 24x40x70, ' b.md)" = 6 ] ||
+  fail 'expected the fastest product of 3 forms and 2 numbers of threads'
 
-# Dense bfloat16 is measured where the processor multiplies it, and it is said where it is not.
+# Dense bfloat16 by oneDNN is measured if the processor has instructions for it; otherwise the
+# output says that it is not measured.
 if ! env STEN_ISA=amx sten-bench gemm --shape 8x8x8 --repeats 1 >/dev/null 2>err; then
   expect_err 'STEN_ISA=amx: '
   echo 'bench_gemm: this machine has no tiles'
 else
   expect_exit 0 env STEN_ISA=amx sten-bench gemm --shape 32x64x48 --repeats 2 -o amx.csv
   if grep -q 'oneDNN' amx.csv; then
-    grep -q '^gemm,gemm,32x64x48,dense,oneDNN [0-9.]*,bf16,.*,amx,' amx.csv || fail 'dense bfloat16 is missing'
-    grep -q '^gemm,gemm,32x64x48,dense,,bf16,.*,amx,' amx.csv || fail 'our own is missing'
+    grep -q '^gemm,gemm,32x64x48,dense,oneDNN [0-9.]*,bf16,.*,amx,' amx.csv ||
+      fail 'dense bfloat16 by oneDNN is missing'
+    grep -q '^gemm,gemm,32x64x48,dense,,bf16,.*,amx,' amx.csv ||
+      fail 'dense bfloat16 by sten is missing'
     expect_out 'dense in bf16 by oneDNN '
     expect_out 'to bf16'
   fi
@@ -54,10 +63,12 @@ for isa in avx2 reference; do
   expect_exit 0 env STEN_ISA=$isa sten-bench gemm --shape 8x8x8 --repeats 1
   expect_out 'dense in bf16 is not measured: '
   expect_exit 0 env STEN_ISA=$isa sten-bench gemm --shape 8x8x8 --repeats 1 --precision bf16 --layouts dense -o $isa.csv
-  ! grep -q '^gemm,gemm,8x8x8,dense,oneDNN [0-9.]*,bf16,' $isa.csv || fail "$isa has instructions for bfloat16"
-  grep -q '^gemm,gemm,8x8x8,dense,,bf16,' $isa.csv || fail "$isa has no own dense product in bfloat16"
+  ! grep -q '^gemm,gemm,8x8x8,dense,oneDNN [0-9.]*,bf16,' $isa.csv ||
+    fail "dense bfloat16 by oneDNN is measured on $isa, which has no instructions for it"
+  grep -q '^gemm,gemm,8x8x8,dense,,bf16,' $isa.csv ||
+    fail "dense bfloat16 by sten is missing on $isa"
 done
-# Those that are asked for, and dense float32, which ratios are to.
+# The requested precisions are measured, and dense float32 as the reference of the ratios.
 expect_exit 0 sten-bench gemm --shape 32x64x48 --repeats 1 --precision float32 --precision bfloat16 --precision float16 \
   --precision int8 --form linear -o asked.csv
 expect_out 'dense in float16 is not measured: '
@@ -65,12 +76,12 @@ for layout in dense csr:sparsity=0.9; do
   grep -q "^gemm,linear,32x64x48,$layout,,bf16," asked.csv || fail "$layout in bfloat16 is missing"
 done
 grep -q '^gemm,linear,32x64x48,csr:sparsity=0.9,,float32,' asked.csv || fail 'csr in float32 is missing'
-# Ratios are compared with those of the same precision.
+# --against compares only rows of the same precision.
 sed 's/"precision": "float32"/"precision": "bf16"/' b.json >other.json
 expect_exit 1 sten-bench gemm --shape 24x40x70 --layouts nmg:n=2,m=4,g=4 --precision float32 --repeats 1 --against other.json
 expect_err 'other.json: none of the measured rows found'
 
-# The library is held to the instruction set too, and the reference has a loop of its own.
+# STEN_ISA limits the dense library, too. The reference uses a built-in loop.
 STEN_ISA=reference expect_exit 0 sten-bench gemm --shape 8x8x8 --repeats 1 --json
 expect_out '"library": "own loop"'
 expect_out '"isa": "reference"'

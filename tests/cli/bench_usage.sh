@@ -8,7 +8,7 @@ wrong() { # wrong TEXT ARGUMENT...
   expect_exit 2 sten-bench "$@"
   expect_one_line_err
   expect_err "$text"
-  [ ! -s "$T/out" ] || fail "'$*' prints a result"
+  [ ! -s "$T/out" ] || fail "'$*' printed to standard output"
 }
 wrong 'BENCH' --repeats 2
 wrong "unknown BENCH 'convrt', did you mean 'convert'? (expected one of gemm, convert, dispatch, step, model, allreduce)" convrt

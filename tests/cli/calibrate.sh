@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Calibration: from a file of statistics or from a model and data, and the errors of either.
+# Calibration from a file of statistics or from a model and data, and the errors of both.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
@@ -10,21 +10,23 @@ safetensors w.safetensors "{$w}" "$F1$F2$F3$F4"
 values() { data "$1" | od -An -tf4 -w64 | tr -s ' ' | sed 's/^ //'; }
 prunes() { # VALUES ARGUMENT...
   expect_exit 0 sten-prune w.safetensors -o o.safetensors -f -q --sparsity 0.5 "${@:2}"
-  [ "$(values o.safetensors)" = "$1" ] || fail "'${*:2}' gave $(values o.safetensors), not $1"
+  [ "$(values o.safetensors)" = "$1" ] || fail "'${*:2}': expected $1, got $(values o.safetensors)"
 }
 statistics() { safetensors s.safetensors "{$(entry a.weight.squares F32 2 0 8),$(entry a.weight.gram F32 2,2 8 24)}" "$1"; }
 
-# Norms of inputs 2 and 1: ranks 2 2 / 6 4.
+# The inputs have norms 2 and 1, so the scores of 1 2 / 3 4 are 2 2 / 6 4.
 statistics "$F4$F1$F4$P5$P5$F1"
 prunes '0 0 3 4' --method wanda --statistics s.safetensors --scope local
 prunes '1 0 3 0' --method wanda --statistics s.safetensors
-# What is left of w G = (5 2.5; 14 5.5): by the diagonal.
+# The unpruned weights become elements of w G = (5 2.5; 14 5.5), divided by the diagonal of G.
 prunes '0 2.5 0 5.5' --reconstruct --statistics s.safetensors --scope row --damping 1e-9
 expect_exit 0 sten-prune w.safetensors --dry-run --sparsity 0.5 --method admm --statistics s.safetensors --json
 expect_out '"error_before"'
-header o.safetensors | grep -qF 'reconstruct' || fail "the provenance does not say how"
+header o.safetensors | grep -qF 'reconstruct' ||
+  fail "the provenance in o.safetensors does not name the reconstruction"
 
-# Doubles beyond float32's range: methods that select copy their bytes; what cannot be solved is refused.
+# Values outside the range of float32: methods that only select weights copy their bytes, and a
+# reconstruction that overflows is an error.
 far='\x9c\x75\x00\x88\x3c\xe4\x37\x7e' small='\x59\xf3\xf8\xc2\x1f\x6e\xa5\x01' # 1e300 1e-300
 safetensors far.safetensors "{$(entry a.weight F64 2,2 0 32)}" "$far$small$small$far"
 for method in wanda ria; do
@@ -38,7 +40,7 @@ expect_exit 1 sten-prune far.safetensors -o o.safetensors --sparsity 0.5 --scope
 expect_err "far.safetensors: 'a.weight': element 0 of the reconstructed weights is not finite in F32"
 [ ! -e o.safetensors ] || fail "a file with infinities was written"
 
-# The second tensor is small, and has next to nothing to lose.
+# b.weight has small values, so pruning it adds little error.
 safetensors two.safetensors "{$(entry a.weight F32 2,2 0 16),$(entry b.weight F32 2,2 16 32)}" "$F1$F2$F3$F4$P5$P5$P5$P5"
 safetensors t.safetensors "{$(entry a.weight.gram F32 2,2 0 16),$(entry b.weight.gram F32 2,2 16 32)}" "$F4$F1$F1$F4$F4$F1$F1$F4"
 for how in error owl; do
@@ -80,8 +82,9 @@ broken "'a.weight.gram' has shape [3], but 'a.weight' takes 2 inputs"
 safetensors s.safetensors "{$(entry b.weight.gram F32 1 0 4)}" "$F1"
 broken "missing 'a.weight.gram' to prune 'a.weight'"
 
-# The model itself, whose layers before are pruned already: the same bytes with any number of threads,
-# and from its directory or its weights alone, of which the recipe says what computes with them.
+# Each layer is calibrated on the outputs of the layers before it, which are already pruned. The
+# bytes are the same with any number of threads, and from the model directory or its weights file,
+# whose architecture is given by the recipe.
 MODELS=$STEN_SOURCE/recipes
 calibrated() { # OUT MODEL RECIPE INCLUDE ARGUMENT...
   expect_exit 0 sten-prune "$MODELS/models/$2" -o "$1" --include "$4" --calibrate "$MODELS/$3.json" \
@@ -96,14 +99,14 @@ for threads in 1 2; do
 done
 cmp bert1/model.safetensors bert2.safetensors
 errors=$(grep -o '"error": [0-9.]*' out | cut -d' ' -f2)
-[ "$(wc -w <<<"$errors")" -eq 6 ] || fail "not an error for each layer"
-awk '$1 > 0.35 { exit 1 }' <<<"$errors" || fail "a layer's outputs are lost"
-# As many rows as were asked for, whatever goes into a batch.
+[ "$(wc -w <<<"$errors")" -eq 6 ] || fail "expected 6 errors, one for each layer"
+awk '$1 > 0.35 { exit 1 }' <<<"$errors" || fail "the error of a layer is above 0.35"
+# The number of rows is the requested one, whatever the batch size.
 expect_exit 0 sten-train "$MODELS/digits-mlp-one-shot.json" --out mlp --set steps=1 --set 'sparsity=[]' -q
 expect_exit 0 sten-prune mlp/model.safetensors --dry-run --sparsity 0.5 --method wanda --calibrate mlp/recipe.json \
   --calibrate-samples 37
 expect_out 'calibrated on 37 rows of mlp/recipe.json (37 positions)'
-# Nor more than there are: of 20 rows 12 are for training.
+# The default is 64 rows, or all training rows if there are fewer: here 12 of 20.
 head -n 21 "$MODELS/data/digits.csv" >few.csv
 expect_exit 0 sten-prune mlp/model.safetensors --dry-run --sparsity 0.5 --method wanda --calibrate mlp/recipe.json
 expect_out 'calibrated on 64 rows'
@@ -112,7 +115,7 @@ expect_out 'calibrated on 12 rows of few.csv (12 positions)'
 cut -d, -f1-64 few.csv >unlabelled.csv
 expect_exit 0 sten-prune mlp --dry-run --sparsity 0.5 --method wanda --calibrate unlabelled.csv
 expect_out 'calibrated on 12 rows of unlabelled.csv (12 positions)'
-# A checkpoint of BF16 is run in float32, and stays BF16.
+# A BF16 checkpoint is run in float32, and its output is BF16.
 mkdir low
 cp "$MODELS/models/shakespeare-bert/"*.json low
 python3 "$STEN_SOURCE/tests/cli/_bf16.py" "$MODELS/models/shakespeare-bert/model.safetensors" low/model.safetensors
@@ -120,7 +123,7 @@ expect_exit 0 sten-prune low -o low.out --include 'bert.encoder.layer.0.*.weight
   --method admm --calibrate "$MODELS/shakespeare-bert-one-shot.json" --calibrate-samples 2 --json
 expect_out '"dtype": "BF16"'
 expect_out '"error": 0.0'
-# Matrices as [in, out], and one layer alone.
+# Weights stored as [in, out], and a single selected layer.
 expect_exit 0 sten-train "$MODELS/shakespeare-gpt.json" --out gpt --set steps=1 --set batch=1 --set rate=null \
   --set evaluation.test=false --set evaluation.every=0 -q
 expect_exit 0 sten-prune gpt -o pruned --include 'transformer.h.0.mlp.c_fc.weight' --sparsity 0.5 \
@@ -133,7 +136,7 @@ expect_exit 2 sten-prune "$MODELS/models/shakespeare-bert" --dry-run --include '
   --sparsity 0.5 --method wanda --calibrate "$MODELS/shakespeare-bert-one-shot.json"
 expect_err "2 tensors cannot be calibrated: expected weights of linear layers (or --exclude): \
 'bert.embeddings.position_embeddings.weight', 'bert.embeddings.token_type_embeddings.weight'"
-# Convolutions are left alone, in one line.
+# Convolutions are left alone, and one line counts them.
 mkdir cnn
 cat >cnn/graph.json <<'EOF'
 {"inputs": ["pixels"],
@@ -157,7 +160,8 @@ expect_exit 0 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate
 expect_out 'left alone: 1 convolution, not calibrated'
 expect_exit 2 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate cnn.json --exclude '*hidden*,*out*'
 expect_err 'net: expected linear layers to calibrate (left alone: 1 convolution, not calibrated, '
-# Data without labels: the same rows as a csv file, an array and a recipe of it; images in no folder of a class.
+# Data without labels: the same rows as a CSV file, as an array and through a recipe; and images
+# without class folders.
 python3 - <<'END'
 import os, struct, zlib
 rows = [[(7 * i + 3 * j) % 11 / 8 for j in range(20)] for i in range(12)]
@@ -179,9 +183,9 @@ cp "$STEN_SOURCE/tests/onnx/models/mlp-opset14.onnx" mlp.onnx
 echo '{"schema": 1, "model": {"kind": "onnx", "file": "mlp.onnx"}, "data": {"kind": "arrays", "features": "rows.npy"}, "steps": 1}' >rows.json
 for rows in rows.csv rows.npy rows.json rows.safetensors labelled.csv; do
   expect_exit 0 sten-prune mlp.onnx -o "$rows.onnx" --sparsity 0.5 --method wanda --calibrate $rows
-  cmp rows.csv.onnx $rows.onnx || fail "$rows calibrates otherwise than rows.csv"
+  cmp rows.csv.onnx $rows.onnx || fail "calibration on $rows differs from calibration on rows.csv"
 done
-# A graph's file does not say how many features it takes; its first layer does.
+# graph.json does not give the number of features; the shape of the first layer does.
 mkdir rows
 cat >rows/graph.json <<'END'
 {"inputs": ["x"],
@@ -197,12 +201,13 @@ expect_exit 0 sten-train graph.json --out rows-run -q
 for rows in rows.csv rows.npy rows.safetensors labelled.csv; do
   out=by-${rows/./-}
   expect_exit 0 sten-prune rows-run -o $out --sparsity 0.5 --method wanda --calibrate $rows
-  cmp by-rows-csv/model.safetensors $out/model.safetensors || fail "$rows calibrates otherwise than rows.csv"
+  cmp by-rows-csv/model.safetensors $out/model.safetensors ||
+    fail "calibration on $rows differs from calibration on rows.csv"
 done
 printf '\x02\0\0\0\0\0\0\0{}' >empty.safetensors
 expect_exit 1 sten-prune rows-run --dry-run --sparsity 0.5 --method wanda --calibrate empty.safetensors
 expect_err '/empty.safetensors: expected tensors, got none'
-# What needs a loss needs labels.
+# Training, evaluation and --allocate sensitivity compute a loss, which needs labels.
 expect_exit 2 sten-train rows.json --dry-run
 expect_err "/rows.npy: missing labels (see data.labels)"
 for needs in "sten-run rows-run --data rows.npy" "sten-prune rows-run --dry-run --sparsity 0.5 --method wanda --allocate sensitivity --calibrate rows.npy"; do
@@ -212,7 +217,7 @@ done
 sed 's/"kind": "csv".*/"kind": "images", "folder": "flat", "size": 8, "channels": 1}}/' cnn.json >flat.json
 expect_exit 0 sten-prune net --dry-run --sparsity 0.5 --method wanda --calibrate flat.json
 expect_out 'calibrated on 4 rows of flat.json'
-# What a node refuses is said with the model's file.
+# The error of a node names the file of the model.
 sed -i 's/-1, 8, 8, 1/-1, 1, 8, 8/' cnn/graph.json
 expect_exit 1 sten-train cnn.json --out no
 expect_err "/cnn/graph.json: node 'conv': "

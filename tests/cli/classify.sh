@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# BERT models that classify texts and tokens, from CSV and JSON lines.
+# BERT models that classify texts and tokens, with data from CSV and JSON Lines files.
 . "$(dirname "$0")/_lib.sh"
 
 cd "$T"
@@ -8,7 +8,7 @@ printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' a fine day in rome is 'no
 echo '{"vocab_size": 17, "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2,
   "intermediate_size": 32, "max_position_embeddings": 16, "initializer_range": 0.2}' >bert/config.json
 
-# The label is in the words, whatever is between them.
+# A text is labelled bad if it contains the word bad, whatever surrounds it.
 {
   echo text,label
   for ((i = 0; i < 60; ++i)); do
@@ -24,11 +24,12 @@ printf '{"schema": 1, "steps": 60, "batch": 16, "optimizer": {"kind": "adamw", "
 expect_exit 0 sten-train texts.json --out texts
 expect_out 'accuracy 100.00 %'
 expect_out 'macro F1 100.00 %'
-grep -q '"BertForSequenceClassification"' texts/config.json || fail 'config.json does not say what the model is'
-grep -q '"0": "bad"' texts/config.json || fail 'config.json does not say what classes are called'
+grep -q '"BertForSequenceClassification"' texts/config.json ||
+  fail 'config.json does not name the architecture BertForSequenceClassification'
+grep -q '"0": "bad"' texts/config.json || fail 'config.json lacks the class name bad'
 expect_exit 0 sten-run texts --min-accuracy 1
 expect_out 'macro F1 100.00 %'
-# Somebody else's rows, by the model's names of classes.
+# Other data: labels are class names of the model or class indices.
 printf '{"text": "paris is not fine", "label": "bad"}\n{"text": "rome", "label": 1}\n' >own.jsonl
 expect_exit 0 sten-run texts --data own.jsonl
 expect_out 'of 2 predictions'
@@ -58,13 +59,13 @@ for rows in '%s\nrome is fine\nnot so bad\nparis\n' '{"%s": "rome is fine"}\n{"t
   expect_err "unknown column 'label'"
 done
 
-# A head is what a model of masked text has no weights for.
+# A masked language model has no weights for the classification head.
 shipped=$STEN_SOURCE/recipes/models/shakespeare-bert
 expect_exit 0 sten-train texts.json --dry-run --set model.weights="$MODEL" --set model.config="$shipped/config.json" \
   --set data.vocabulary="$shipped"
 expect_err 'missing bert.pooler.dense.weight, bert.pooler.dense.bias, classifier.weight, classifier.bias (initialized'
 
-# Words, sparse.
+# Token classification, with sparse weights.
 for ((i = 0; i < 80; ++i)); do
   echo '{"tokens": ["in", "rome", "to", "day"], "labels": ["O", "B-PLACE", "O", "O"]}'
   echo '{"tokens": ["paris", "rome", "is", "fine"], "labels": ["B-PLACE", "I-PLACE", "O", "O"]}'
@@ -76,12 +77,12 @@ expect_out 'F1 of entities 100.00 %'
 expect_exit 0 sten-run words
 expect_out 'F1 of entities 100.00 %'
 
-# What does not fit.
+# Settings that do not fit the data or the model.
 for change in data.file=bert/vocab.txt data.label_column=lable data.window=17 data.window=2 data.vocabulary=rows.csv \
   data.pair_column=other data.kind=labelled-words data.test_file=none.csv; do
   status=0
   sten-train texts.json --out no --set "$change" >"$T/out" 2>"$T/err" || status=$?
-  [ "$status" = 1 ] || [ "$status" = 2 ] || fail "$change ended with $status"
+  [ "$status" = 1 ] || [ "$status" = 2 ] || fail "$change: expected exit code 1 or 2, got $status"
   expect_one_line_err
 done
-[ ! -e no ] || fail 'a run that was refused left a directory'
+[ ! -e no ] || fail 'a rejected run left its output directory'

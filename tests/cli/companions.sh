@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configuration, tokenizer and image processor of a model are copied with its weights.
+# The configuration, tokenizer and image processor of a model are copied with its weights.
 . "$(dirname "$0")/_lib.sh"
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
 
 files() { (cd "$1" && find . -type f ! -name '.*' | sed 's|^./||' | LC_ALL=C sort | tr '\n' ' '); }
-has() { [ "$(files "$1")" = "$2 " ] || fail "$1 has other files: $(files "$1")"; }
+has() { [ "$(files "$1")" = "$2 " ] || fail "$1: expected the files $2, got $(files "$1")"; }
 companions='config.json generation_config.json merges.txt preprocessor_config.json special_tokens_map.json spiece.model tokenizer.json'
 
 mkdir hf
@@ -13,14 +13,14 @@ safetensors hf/model.safetensors "{$(entry a.weight F32 2,2 0 16)}" "$F1$F2$F3$F
 for name in $companions notes.txt; do echo "{\"$name\": 1}" >hf/$name; done
 : >hf/merges.txt
 
-# A directory comes out whole.
+# All files of an input directory are copied.
 for command in 'sten-prune --sparsity 0.5' 'sten-convert --to bitmask'; do
   rm -rf whole
   expect_exit 0 $command hf -o whole -q
   for name in $companions notes.txt; do cmp "hf/$name" "whole/$name" || fail "$command: $name differs"; done
 done
 
-# A file with -o is written alone; with --out-dir its companions are copied, and nothing else.
+# For an input file, -o copies no companions, and --out-dir copies its companions only.
 mkdir one
 expect_exit 0 sten-prune hf/model.safetensors -o one/ --sparsity 0.5 -q
 has one model.safetensors
@@ -28,20 +28,20 @@ for command in 'sten-prune --sparsity 0.5' 'sten-convert --to dense'; do
   rm -rf results
   expect_exit 0 $command hf/model.safetensors --out-dir results --dry-run
   expect_out 'companion files: config.json, generation_config.json, merges.txt,'
-  [ ! -e results ] || fail "the dry run of $command writes"
+  [ ! -e results ] || fail "the dry run of $command created the output directory"
   expect_exit 0 $command hf/model.safetensors --out-dir results
   expect_out 'companion files: config.json, generation_config.json, merges.txt,'
   for name in $companions; do cmp "hf/$name" "results/$name" || fail "$command: $name differs"; done
-  [ ! -e results/notes.txt ] || fail 'a foreign file was copied'
+  [ ! -e results/notes.txt ] || fail 'notes.txt, which is not a companion, was copied'
 done
 
-# Without a config.json the directory is not a model's.
+# A directory without config.json is not a model directory, so nothing is copied from it.
 mkdir loose
 cp hf/model.safetensors hf/tokenizer.json loose
 expect_exit 0 sten-prune loose/model.safetensors --out-dir loose.out --sparsity 0.5 -q
 has loose.out model.safetensors
 
-# What is there is not replaced without --force.
+# Existing companions are not replaced without --force.
 echo mine >results/config.json
 rm results/tokenizer.json
 expect_exit 0 sten-convert hf/model.safetensors --out-dir results --to dense --skip-existing
@@ -51,16 +51,19 @@ expect_out 'companion files left behind, since models or the output directory ha
 expect_exit 0 sten-convert hf/model.safetensors --out-dir results --to dense --force -q
 cmp hf/config.json results/config.json || fail 'config.json was not replaced'
 
-# Two models with different files of one name.
+# If two models have different companions of the same name, neither is copied.
 cp -r hf other
 mv other/model.safetensors other/second.safetensors
 echo other >other/config.json
 expect_exit 0 sten-convert hf/model.safetensors other/second.safetensors --out-dir both --to dense
 expect_out 'left behind, since models or the output directory have different ones: config.json'
-[ ! -e both/config.json ] || fail 'one of two configurations was taken'
-cmp hf/tokenizer.json both/tokenizer.json || fail 'equal files were not copied'
+[ ! -e both/config.json ] ||
+  fail 'config.json was copied although the two models have different ones'
+cmp hf/tokenizer.json both/tokenizer.json ||
+  fail 'tokenizer.json, which is equal in both models, was not copied'
 
-# A training run has them of its config and weights; tokenizer files of a vocabulary that is a directory.
+# A training run copies the companions of its config and weights, and tokenizer files if the
+# vocabulary is a directory.
 mkdir bert
 for ((i = 0; i < 200; ++i)); do echo 'to be or not to be'; done >text.txt
 printf '%s\n' '[PAD]' '[UNK]' '[CLS]' '[SEP]' '[MASK]' to be or not >bert/vocab.txt
@@ -79,20 +82,21 @@ recipe directory.json bert
 recipe file.json bert/vocab.txt
 expect_exit 0 sten-train directory.json --out run -q
 for name in config generation_config preprocessor_config added_tokens; do
-  cmp bert/$name.json run/$name.json || fail "the run has another $name.json"
+  cmp bert/$name.json run/$name.json || fail "$name.json of the run differs from that of bert"
 done
-[ ! -e run/notes.txt ] || fail 'a foreign file was copied'
+[ ! -e run/notes.txt ] || fail 'notes.txt, which is not a companion, was copied'
 expect_exit 0 sten-train directory.json --out run -q --force
 expect_exit 0 sten-train file.json --out of.file -q
 [ -e of.file/generation_config.json ] || fail 'generation_config.json was left behind'
-[ ! -e of.file/added_tokens.json ] || fail 'tokenizer files were added to a chosen vocabulary'
-# Weights that are a file bring those beside them.
+[ ! -e of.file/added_tokens.json ] ||
+  fail 'a tokenizer file was copied although the vocabulary is a file'
+# If the weights are a file, the companions beside it are copied.
 cp -r run start
 echo '{"chat": 1}' >start/processor_config.json
 expect_exit 0 sten-train directory.json --out next -q --set model.weights=start/model.safetensors
 cmp start/processor_config.json next/processor_config.json || fail 'the companion of the weights is missing'
 
-# And the run's directory keeps them when it is pruned.
+# Pruning the directory of a run copies its companions, but not the results of the run.
 expect_exit 0 sten-prune run -o pruned --sparsity 0.5 -q
 [ -e pruned/generation_config.json ] || fail 'generation_config.json was left behind'
 [ ! -e pruned/metrics.jsonl ] || fail 'results of the run were copied'

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion in bash: every option, the values of an option, and suitable files.
+# Completion in bash, zsh and fish: every option, the values of an option, and suitable files.
 . "$(dirname "$0")/_lib.sh"
 scripts=$STEN_BIN/../share/bash-completion/completions
 
@@ -8,8 +8,8 @@ cd "$T/here"
 touch "$T/out" "$T/err"
 touch model.safetensors w.npy notes.txt report.json page.html rules 'two words.safetensors'
 
-# complete_line PROGRAM WORD...: what is proposed for the last word, sorted, in one line. Words are
-# as bash splits them: '=' and ':' stand alone.
+# complete_line PROGRAM WORD...: the proposals for the last word, sorted, in one line. Words are
+# split as in bash: '=' and ':' are separate words.
 complete_line() {
   COMP_WORDS=("$@")
   COMP_CWORD=$(($# - 1))
@@ -21,40 +21,45 @@ expect() { # expect PROPOSALS PROGRAM WORD...
   local wanted=$1 got
   shift
   got=$(complete_line "$@")
-  [ "$got" = "$wanted" ] || fail "'$*' proposes '$got', not '$wanted'"
+  [ "$got" = "$wanted" ] || fail "completion of '$*': expected '$wanted', got '$got'"
 }
 
 for program in $PROGRAMS; do
-  bash -n "$scripts/$program" || fail "$program's completion is not bash"
+  bash -n "$scripts/$program" || fail "the completion of $program is not valid bash"
   if command -v shellcheck >/dev/null; then
-    shellcheck "$scripts/$program" >"$T/out" 2>&1 || fail "shellcheck warns of $program's completion"
+    shellcheck "$scripts/$program" >"$T/out" 2>&1 ||
+      fail "shellcheck warns about the completion of $program"
   fi
   . "$scripts/$program"
-  complete -p $program | grep -qF "_${program/-/_}" || fail "$program has no completion"
+  complete -p $program | grep -qF "_${program/-/_}" || fail "bash has no completion for $program"
 
-  # Exactly the options of --help-all.
+  # The completion proposes exactly the options of --help-all.
   $program --help-all | grep -oE '^  (-[a-z], )?--[a-z-]+(, --[a-z-]+)*' | sed 's/^  //; s/, /\n/g' |
     LC_ALL=C sort >"$T/wanted"
   complete_line $program - | tr '|' '\n' >"$T/got"
   echo >>"$T/got"
-  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help-all (<) and of the completion (>)"
+  diff "$T/wanted" "$T/got" >&2 ||
+    fail "$program: the options of --help-all (<) and of the completion (>) differ"
 
-  # So have zsh and fish.
+  # The completions for zsh and fish have the same options.
   zsh_script=$STEN_BIN/../share/zsh/site-functions/_$program
   fish_script=$STEN_BIN/../share/fish/vendor_completions.d/$program.fish
   for shell in zsh fish; do
     script=${shell}_script
     if command -v $shell >/dev/null; then
-      $shell -n "${!script}" || fail "$program's completion is no $shell"
+      $shell -n "${!script}" || fail "the completion of $program is not valid $shell"
     else
       [ $program = sten-prune ] && echo "$shell not found: its completion is not loaded"
     fi
   done
-  [ "$(head -n 1 "$zsh_script")" = "#compdef $program" ] || fail "zsh would not load $program's completion"
+  [ "$(head -n 1 "$zsh_script")" = "#compdef $program" ] ||
+    fail "the zsh completion of $program does not start with #compdef $program"
   grep -oE "^  '\*-(-[a-z-]+|[a-zA-Z])" "$zsh_script" | sed "s/^  '\*//" | LC_ALL=C sort >"$T/got"
-  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help-all (<) and of zsh's completion (>)"
+  diff "$T/wanted" "$T/got" >&2 ||
+    fail "$program: the options of --help-all (<) and of the zsh completion (>) differ"
   grep -oE -e ' -[sl] [a-zA-Z-]+' "$fish_script" | sed 's/^ -s /-/; s/^ -l /--/' | LC_ALL=C sort >"$T/got"
-  diff "$T/wanted" "$T/got" >&2 || fail "$program: options of --help-all (<) and of fish's completion (>)"
+  diff "$T/wanted" "$T/got" >&2 ||
+    fail "$program: the options of --help-all (<) and of the fish completion (>) differ"
 
   expect '--progress' $program --prog
   expect 'always|auto|never' $program --progress ''
@@ -70,21 +75,22 @@ for program in $PROGRAMS; do
   [ $program = sten-energy ] && continue
   [ $program = sten-run ] && continue
   for layout in dense masked bitmask csr nm nmg nmgv; do
-    complete_line $program --to '' | tr '|' '\n' | grep -qx $layout || fail "$program: no --to $layout"
+    complete_line $program --to '' | tr '|' '\n' | grep -qx $layout ||
+      fail "$program: the completion of --to lacks $layout"
   done
   expect 'nm|nmg|nmgv' $program --to nm
 done
 
-# sten completes its commands, and their arguments as those of the programs.
+# sten completes its commands, and the arguments of a command as its program does.
 unset -f _sten_prune # sten's completion loads it
 . "$scripts/sten"
 shellcheck_of_sten=$(if command -v shellcheck >/dev/null; then shellcheck "$scripts/sten" 2>&1; fi) ||
-  fail "shellcheck warns of sten's completion: $shellcheck_of_sten"
+  fail "shellcheck warns about the completion of sten: $shellcheck_of_sten"
 for shell in zsh fish; do
   command -v $shell >/dev/null || continue
   [ $shell = zsh ] && script=$STEN_BIN/../share/zsh/site-functions/_sten
   [ $shell = fish ] && script=$STEN_BIN/../share/fish/vendor_completions.d/sten.fish
-  $shell -n "$script" || fail "sten's completion is no $shell"
+  $shell -n "$script" || fail "the completion of sten is not valid $shell"
 done
 expect 'prune' sten pr
 expect '--help|--version' sten -
@@ -96,7 +102,7 @@ expect 'all|test|train|validation' sten run models --split ''
 expect '' sten unknown ''
 . "$scripts/sten-prune"
 
-# What zsh makes of a line when Tab is pressed behind it, on a terminal of its own.
+# tab_in_zsh LINE COMPLETED: the Tab key completes LINE in zsh, on a pseudo-terminal.
 tab_in_zsh() {
   cat >"$T/tab.zsh" <<'END'
 zmodload zsh/zpty
@@ -109,7 +115,7 @@ while zpty -r shell line; do :; done
 END
   rm -f "$T/line"
   LINE_FILE=$T/line HOME=$T zsh -f "$T/tab.zsh" "$(realpath "$STEN_BIN/../share/zsh/site-functions")" "$1"
-  [ "$(cat "$T/line")" = "$2" ] || fail "zsh makes '$(cat "$T/line")' of '$1', not '$2'"
+  [ "$(cat "$T/line")" = "$2" ] || fail "zsh completes '$1': expected '$2', got '$(cat "$T/line")'"
 }
 if command -v zsh >/dev/null; then
   tab_in_zsh 'sten-prune --spars' 'sten-prune --sparsity='
@@ -123,13 +129,13 @@ if command -v zsh >/dev/null; then
   tab_in_zsh 'sten prune --spars' 'sten prune --sparsity='
   tab_in_zsh 'sten bench con' 'sten bench convert '
 fi
-# What fish proposes for a line.
+# in_fish LINE PROPOSALS: the proposals of fish for LINE.
 in_fish() {
   local got
   got=$(HOME=$T fish -c "for file in '$STEN_BIN'/../share/fish/vendor_completions.d/*.fish; source \$file; end
     complete -C '$1'" |
     cut -f 1 | LC_ALL=C sort | tr '\n' '|' | sed 's/|$//')
-  [ "$got" = "$2" ] || fail "fish proposes '$got' for '$1', not '$2'"
+  [ "$got" = "$2" ] || fail "fish completes '$1': expected '$2', got '$got'"
 }
 if command -v fish >/dev/null; then
   in_fish 'sten-prune --spars' '--sparsity'
@@ -168,7 +174,7 @@ expect 'nm|nmg|nmgv' sten-bench convert --layouts nm
 expect 'report.json' sten-bench convert -o rep
 expect 'report.json' sten-bench gemm --against rep
 
-# The words are those that the programs name in their errors.
+# The proposed values are those that the programs list in their error messages.
 for flag in --method --scope --nan --allocate; do
   expect_exit 2 sten-prune "$MODEL" --dry-run --sparsity 0.5 $flag zzzzz
   named=$(sed 's/.* (expected one of //; s/)$//; s/, /\n/g' "$T/err" | LC_ALL=C sort |

@@ -7,12 +7,12 @@ cd "$T"
 sten-prune "$MODEL" -o pruned.safetensors --sparsity 0.9 -q >/dev/null
 expect_exit 0 sten-convert pruned.safetensors -o csr.safetensors --to csr
 golden convert_csr
-# From another layout the same tensors come out.
+# A conversion from another layout gives the same tensors.
 sten-convert pruned.safetensors -o masked.safetensors --to masked -q >/dev/null
 sten-convert masked.safetensors -o again.safetensors --to csr -q >/dev/null
 data again.safetensors >got
 data csr.safetensors | cmp - got || fail 'csr of masked differs from csr of dense'
-# -v says which way each tensor went.
+# -v prints the conversion route of each tensor.
 sten-convert csr.safetensors -o coo.safetensors --to coo -v >/dev/null 2>err
 way='key.weight: csr -> coo: lossless edges'
 grep -q "^sten-convert: .*$way\$" err || fail "-v lacks '$way'"

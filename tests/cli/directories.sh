@@ -5,16 +5,16 @@
 . "$(dirname "$0")/_safetensors.sh"
 cd "$T"
 
-# weights FILE NAME: one matrix [1, 2, 3, 4] called so; half of it is [0, 0, 3, 4].
+# weights FILE NAME: writes one matrix NAME, 1 2 / 3 4; at sparsity 0.5 it is 0 0 / 3 4.
 weights() { safetensors "$1" "{$(entry "$2" F32 2,2 0 16)}" "$F1$F2$F3$F4"; }
 weights whole any.weight
 data whole >dense
 printf '%b' "$F0$F0$F3$F4" >half
-holds() { data "$1" | cmp - "$2" || fail "$1 does not hold what $2 does"; }
+holds() { data "$1" | cmp - "$2" || fail "the data of $1 differ from $2"; }
 files() { (cd "$1" && find . -type f ! -name '.*' | sed 's|^./||' | LC_ALL=C sort | tr '\n' ' '); }
-has() { [ "$(files "$1")" = "$2 " ] || fail "$1 has other files: $(files "$1")"; }
+has() { [ "$(files "$1")" = "$2 " ] || fail "$1: expected the files $2, got $(files "$1")"; }
 
-# A pipeline: the network that every step runs is pruned, everything else is copied, and it is said.
+# A pipeline: the denoiser is pruned, everything else is copied, and the output names the folders.
 pipeline() { # DIR DENOISER
   mkdir -p "$1/$2" "$1/scheduler" "$1/text_encoder" "$1/vae"
   echo '{"_class_name": "DDPMPipeline"}' >"$1/model_index.json"
@@ -39,7 +39,7 @@ for name in unet transformer prior; do
   holds $name.out/vae/diffusion_pytorch_model.safetensors dense
   holds $name.out/text_encoder/model.safetensors dense
 done
-# Its other forms stay behind, those of its other parts do not.
+# Other weight files of the denoiser are left behind; those of the other folders are copied.
 for f in v1-pruned.safetensors unet/diffusion_pytorch_model.fp16.safetensors unet/diffusion_pytorch_model.bin \
   vae/diffusion_pytorch_model.fp16.safetensors vae/model.onnx; do echo x >"unet.in/$f"; done
 expect_exit 0 sten-prune unet.in -o left.out --sparsity 0.5 --summary
@@ -49,7 +49,7 @@ has left.out "model_index.json scheduler/scheduler_config.json text_encoder/conf
 text_encoder/model.safetensors unet/config.json unet/diffusion_pytorch_model.safetensors vae/config.json \
 vae/diffusion_pytorch_model.fp16.safetensors vae/diffusion_pytorch_model.safetensors vae/model.onnx"
 rm -r left.out
-# Compressed and back, with shards and their index in the folder.
+# Conversion to bitmask and back, with shards and their index in the folder.
 mv unet.in/unet/diffusion_pytorch_model.safetensors unet.in/unet/diffusion_pytorch_model-00001-of-00002.safetensors
 weights unet.in/unet/diffusion_pytorch_model-00002-of-00002.safetensors up.conv.weight
 echo '{"weight_map":{"mid.conv.weight":"diffusion_pytorch_model-00001-of-00002.safetensors",
@@ -57,20 +57,24 @@ echo '{"weight_map":{"mid.conv.weight":"diffusion_pytorch_model-00001-of-00002.s
   >unet.in/unet/diffusion_pytorch_model.safetensors.index.json
 expect_exit 0 sten-prune unet.in -o small --sparsity 0.5 --to bitmask -q
 for f in -00001-of-00002.safetensors -00002-of-00002.safetensors .safetensors.index.json; do
-  [ -s "small/unet/diffusion_pytorch_model.sten$f" ] || fail "there is no sten$f: $(files small)"
-  [ ! -e "small/unet/diffusion_pytorch_model$f" ] || fail "the dense $f was copied"
+  [ -s "small/unet/diffusion_pytorch_model.sten$f" ] ||
+    fail "missing diffusion_pytorch_model.sten$f, got $(files small)"
+  [ ! -e "small/unet/diffusion_pytorch_model$f" ] ||
+    fail "the dense diffusion_pytorch_model$f was copied"
 done
 grep -q '"mid.conv.weight::mask": "diffusion_pytorch_model.sten-00001' \
-  small/unet/diffusion_pytorch_model.sten.safetensors.index.json || fail 'the index names no file of its folder'
+  small/unet/diffusion_pytorch_model.sten.safetensors.index.json ||
+    fail 'the index does not map mid.conv.weight::mask to the first shard'
 expect_exit 0 sten-energy small --against unet.in --min-energy 0.69 --summary
 expect_exit 0 sten-convert small -o back --to dense -q
 holds back/unet/diffusion_pytorch_model-00002-of-00002.safetensors half
-[ "$(stat -c %a back/unet)" = "$(stat -c %a unet.in/unet)" ] || fail 'the folder has other permissions'
-# In stages, too.
+[ "$(stat -c %a back/unet)" = "$(stat -c %a unet.in/unet)" ] ||
+  fail 'the permissions of back/unet differ from those of unet.in/unet'
+# Pruning in stages selects the same folder.
 expect_exit 0 sten-prune unet.in -o staged --schedule linear:from=0,to=0.5,stages=2 --state states --finetune 'cp -r {in} {out}'
 expect_out 'took unet/ of the pipeline'
 holds staged/unet/diffusion_pytorch_model-00001-of-00002.safetensors half
-# A part of it by its folder, from a cache of links as well.
+# One part of a pipeline is selected by its folder, also in a hub cache with symbolic links.
 expect_exit 0 sten-prune prior.in/vae -o vae.out --sparsity 0.5 -q
 holds vae.out/diffusion_pytorch_model.safetensors half
 mkdir -p hub/blobs hub/snapshots/r1 && cp -r prior.in/. hub/snapshots/r1
@@ -84,7 +88,7 @@ done
 ln -sf ../../../../whole hub/snapshots/r1/prior/diffusion_pytorch_model.safetensors
 expect_exit 1 sten-prune hub/snapshots/r1/prior -o hub.no --sparsity 0.5
 expect_err 'links to a file outside the directory'
-# Which part is meant may be unclear.
+# A pipeline without a known denoiser: its only folder with weights is used; several are an error.
 pipeline other.in movq
 expect_exit 1 sten-prune other.in -o other.out --sparsity 0.5
 expect_one_line_err
@@ -96,7 +100,7 @@ rm other.in/movq/*.safetensors
 expect_exit 1 sten-prune other.in -o other.no --sparsity 0.5
 expect_err 'other.in: expected a safetensors file in a folder of the pipeline'
 
-# An adapter of PEFT, without the same in another form. Beside a model it is copied with it.
+# A PEFT adapter is pruned, without its weights in another format. Beside a model it is copied.
 mkdir adapter.in
 weights adapter.in/adapter_model.safetensors base_model.model.layers.0.q_proj.lora_A.weight
 echo '{"peft_type": "LORA"}' >adapter.in/adapter_config.json
@@ -113,7 +117,7 @@ expect_exit 0 sten-prune adapter.in -o both.out --sparsity 0.5 -q
 holds both.out/model.safetensors half
 holds both.out/adapter_model.safetensors dense
 
-# The only file, whatever it is called; of several, one has to be named.
+# The only safetensors file is used, whatever its name; of several, one has to be named.
 mkdir odd.in
 weights odd.in/my-model-v2.safetensors fc.0.weight
 echo '{}' >odd.in/config.json

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Layers and experts of a small decoder are removed by their influence on a text.
+# sten-prune removes the layers and experts of a small decoder that have the least influence on a
+# text.
 . "$(dirname "$0")/_lib.sh"
 cd "$T"
 model() { # NAME: a model of tests/nn/decoders with a tokenizer
@@ -20,26 +21,28 @@ same() { # A B: both models compute the same logits
   expect_exit 0 sten-run "$1" --data text.txt --window 32 --against "$2" --max-difference 0
 }
 
-# A layer that does nothing is removed, and nothing changes.
+# Removing a layer that computes the identity does not change the logits.
 model gemma3
 expect_exit 0 sten-prune gemma3 -o identity --sparsity 1 --force -q --include 'model.layers.1.self_attn.o_proj.weight' \
   --include 'model.layers.1.mlp.down_proj.weight'
 drop 0 identity -o two --drop-layers 1 --json
 expect_out '"removed 1 of 3 layers: 1"'
 expect_out '"layers_after": 2'
-grep -A 2 '"layer": 1,' out | grep -q '"influence": 0.0,' || fail 'the identity has an influence'
+grep -A 2 '"layer": 1,' out | grep -q '"influence": 0.0,' ||
+  fail 'the influence of the identity layer is not 0'
 same identity two
-grep -q '"num_hidden_layers": 2,' two/config.json || fail "config.json: $(cat two/config.json)"
+grep -q '"num_hidden_layers": 2,' two/config.json ||
+  fail "expected 2 layers in config.json: $(cat two/config.json)"
 expect_exit 0 sten-energy two/model.safetensors --list
 expect_out 'model.layers.1.mlp.down_proj.weight'
-! grep -q 'model.layers.2' out || fail 'a layer has an old number'
-# The least of the others is next; -o is not written by a dry run.
+! grep -q 'model.layers.2' out || fail 'the layers after the removed one were not renumbered'
+# The second layer to remove is the one with the next smallest influence. A dry run writes nothing.
 drop 0 identity --dry-run --drop-layers 2
 expect_out 'removed 2 of 3 layers'
 expect_out 'dry run: nothing was written'
 
-# An expert that no token has is removed, and nothing changes: with one expert per token, and two equal
-# rows of the router, the first of them is taken.
+# Removing an expert without tokens does not change the logits. With one expert per token and two
+# equal rows of the router, the second of these experts gets no tokens.
 model mixtral
 sed -i 's/"num_experts_per_tok": 2/"num_experts_per_tok": 1/' mixtral/config.json
 python3 - <<'END'
@@ -55,16 +58,17 @@ open("mixtral/model.safetensors", "wb").write(data)
 END
 drop 0 mixtral -o three --drop-experts 1 --json
 expect_out '"removed_experts": "2"'
-! grep '"router_weight"' out | grep -v ': 1.0' || fail 'an expert with tokens is removed'
+! grep '"router_weight"' out | grep -v ': 1.0' || fail 'an expert with tokens was removed'
 same mixtral three
-grep -q '"num_local_experts": 3,' three/config.json || fail "config.json: $(cat three/config.json)"
-# Both at once, and from a tensor of all experts.
+grep -q '"num_local_experts": 3,' three/config.json ||
+  fail "expected 3 experts in config.json: $(cat three/config.json)"
+# Experts and layers are removed in one run, and experts from a tensor that stacks them.
 drop 0 mixtral -o both --drop-experts 2 --drop-layers 1
 expect_exit 0 sten-run both --data text.txt --window 32
 model qwen3_moe-stacked
 drop 0 qwen3_moe-stacked -o stacked --drop-experts 1
 expect_exit 0 sten-run stacked --data text.txt --window 32
-# Shards stay shards.
+# Removing a layer from a sharded model gives the same logits as from a single file.
 python3 - <<'END'
 import json, os, struct
 data = open("identity/model.safetensors", "rb").read()
@@ -91,7 +95,7 @@ cp identity/*.json shards
 drop 0 shards -o two-shards --drop-layers 1 -q
 same identity two-shards
 
-# What cannot be.
+# Invalid requests are rejected before anything is written.
 refused() { # EXIT TEXT MODEL ARGUMENT...
   drop "$1" "$3" -o none "${@:4}"
   expect_one_line_err
