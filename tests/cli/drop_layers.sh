@@ -58,6 +58,7 @@ open("mixtral/model.safetensors", "wb").write(data)
 END
 drop 0 mixtral -o three --drop-experts 1 --json
 expect_out '"removed_experts": "2"'
+grep -q '"router_weight": 1.0' out || fail 'the report lacks router weights'
 ! grep '"router_weight"' out | grep -v ': 1.0' || fail 'an expert with tokens was removed'
 same mixtral three
 grep -q '"num_local_experts": 3,' three/config.json ||

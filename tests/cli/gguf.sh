@@ -11,6 +11,7 @@ expect_exit 0 sten-energy llama.gguf --list
 expect_out 'model.layers.1.self_attn.q_proj.weight'
 expect_exit 0 sten-energy --diff llama.gguf "$saved/llama.safetensors"
 expect_exit 0 sten-prune llama.gguf -o pruned.safetensors --sparsity 0.5
+expect_out 'the output has only weights: -o DIR/ also writes config.json and the tokenizer'
 expect_exit 0 sten-energy pruned.safetensors --against llama.gguf --min-sparsity 0.5
 
 # For a directory that has only GGUF files as weights, the error suggests naming the file.

@@ -194,6 +194,10 @@ void Rewrite::add_notes(Report& r) const {
     r.add_note(fmt::format("rounded {} of {} tensors to {}{}", rounded_, input_.tensors().size(),
                            options_.type ? options_.type->name : "BF16",
                            options_.type ? "" : " (--type f32 does not round)"));
+  if (input_.gguf() && !options_.path.empty() && !is_gguf_name(options_.path) &&
+      !has_gguf_companions(options_.path))
+    r.notes.push_back(
+        "the output has only weights: -o DIR/ also writes config.json and the tokenizer");
   for (std::string& line : left_.notes()) r.notes.push_back(std::move(line));
 }
 
