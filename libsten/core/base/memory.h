@@ -14,7 +14,7 @@ std::shared_ptr<void> allocate(std::size_t bytes);
 // Arrays that live long and are freed together.
 enum class Arena { packed_weights, key_value_caches };
 
-// The same for such arrays. Those smaller than a huge page are placed side by side in blocks of
+// allocate() for such arrays. Those smaller than a huge page are placed side by side in blocks of
 // huge pages; a block is freed with its last array.
 std::shared_ptr<void> allocate_in_arena(std::size_t bytes, Arena arena);
 

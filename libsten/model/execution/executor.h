@@ -30,8 +30,8 @@ class Executor {
   // Returns the outputs of the last run, and forgets them: their memory is the caller's.
   NamedValues<Tensor> take_outputs();
 
-  // Frees the plan and what is cached with the weights, such as their packed forms. The next run
-  // makes those that it needs: other numbers of tokens need others.
+  // Frees the plan and the values that are cached with the weights, such as packed forms. The next
+  // run packs the weights again, in the forms for its shapes.
   void release_packed_weights();
 
   // Whether runs measure the time of each step: by default on the CPU only, where a step that takes
